@@ -165,9 +165,14 @@ func (t *transaction) own(ctx context.Context, r *row, err error) (*row, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.Answers, err = decodeAnswers(data)
+	if data, err = checkValue(r.Run.ID, data, r.no, answersValue); err == nil {
+		r.Answers, err = decodeAnswers(data)
+	}
+	if err != nil {
+		return nil, &unreadable{storekit.NewRowError(r.Run.ID, err), r}
+	}
 	r.was.answers = len(r.Answers)
-	return r, err
+	return r, nil
 }
 
 // plain makes the row of an ID that has none: it is no run. It returns nil if somebody else made one meanwhile.

@@ -166,10 +166,11 @@ func (s *Store) write(ctx context.Context, r *row, c change) error {
 		op = "drop"
 	}
 	keys, args := s.indexed(r.Run.ID, r.version, r)
-	args = append(args, rand.Text(), time.Now().UnixMicro(), drop, op, c.setCheckpoint, len(fields))
+	place := placeOf(r.Run.ID)
+	args = append(args, rand.Text(), time.Now().UnixMicro(), drop, op, storekit.AddSum(c.setCheckpoint, place, checkpointKind), len(fields))
 	args = append(args, fields...)
 	for _, record := range c.records {
-		args = append(args, record)
+		args = append(args, storekit.AddSum(record, place, recordKind))
 	}
 	done, err := s.run(ctx, replace, keys, args...).Int()
 	if err == nil && done == 0 {

@@ -35,16 +35,13 @@ func (s *Store) make(ctx context.Context, id string, n checkpoint.NewRun, now ti
 	r := &row{Row: *made}
 	r.Run.Tenant = s.tenant
 	// What was written without a lease is the run's.
-	before, err := s.ReadRecords(ctx, id)
+	steps, size, err := s.recordsSize(ctx, id)
 	if err != nil {
 		return nil, change{}, err
 	}
-	for _, record := range before {
-		r.Run.Steps++
-		r.Run.Bytes += int64(len(record))
-	}
-	data, _, err := s.Get(ctx, id)
-	r.Run.Bytes += int64(len(data))
+	r.Run.Steps, r.Run.Bytes = r.Run.Steps+steps, r.Run.Bytes+size
+	size, err = s.checkpointSize(ctx, id)
+	r.Run.Bytes += size
 	return r, change{records: n.Records}, err
 }
 

@@ -61,7 +61,7 @@ return 1`)
 // sign notes a sign of life of the holder of a lease, and appends a record if there is one.
 //
 //	KEYS  run, steps, due, expires
-//	ARGV  token, how many records the lease has appended, TTL in microseconds, "1" with a record, the record, ID
+//	ARGV  token, how many records the lease has appended, TTL in microseconds, "1" with a record, the record with its sum, ID
 //
 // It returns "ok" and the request to stop, "lost", or "gap" and how many records the lease has appended if that is another
 // number. A record that an earlier call with the same number has appended is not appended again.
@@ -77,7 +77,7 @@ if ARGV[4] == '1' then
     redis.call('RPUSH', KEYS[2], ARGV[5])
     redis.call('HINCRBY', KEYS[1], 'life', 1)
     redis.call('HINCRBY', KEYS[1], 'steps', 1)
-    redis.call('HINCRBY', KEYS[1], 'bytes', #ARGV[5])
+    redis.call('HINCRBY', KEYS[1], 'bytes', #ARGV[5] - 4)
     if tonumber(r[4]) > tonumber(r[5]) then redis.call('HSET', KEYS[1], 'attempts', 1) end
     redis.call('HSET', KEYS[1], 'status', 'running', 'expires', 0)
     redis.call('ZADD', KEYS[3], ends, ARGV[6])

@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"iter"
 	"log/slog"
 	"slices"
@@ -150,26 +151,51 @@ func (s *Store) Get(ctx context.Context, id string) ([]byte, bool, error) {
 	if errors.Is(err, redis.Nil) {
 		return nil, false, nil
 	}
-	if err == nil {
-		return []byte(data), true, nil
+	if err != nil {
+		return nil, false, storekit.Failed("get", id, err)
 	}
-	return nil, false, storekit.Failed("get", id, err)
+	value, err := storekit.CheckSum([]byte(data), placeOf(id), checkpointKind)
+	if err != nil {
+		return nil, false, storekit.NewRowError(id, fmt.Errorf("the checkpoint: %w", err))
+	}
+	return value, true, nil
+}
+
+// The kinds of values, for their sums.
+const (
+	recordKind = iota
+	checkpointKind
+)
+
+// placeOf says for sums of which run a value is.
+func placeOf(id string) int64 { return int64(crc32.ChecksumIEEE([]byte(id))) }
+
+// checkpointSize is how long the checkpoint is, also one that was damaged; 0 for none.
+func (s *Store) checkpointSize(ctx context.Context, id string) (int64, error) {
+	n, err := try(ctx, s, func() *redis.IntCmd { return s.client.HStrLen(ctx, s.runKey(id), "checkpoint") })
+	return max(0, n-storekit.SumSize), storekit.Failed("get", id, err)
+}
+
+// recordsSize is how many records there are, and how long, also if one was damaged.
+func (s *Store) recordsSize(ctx context.Context, id string) (n int, size int64, err error) {
+	texts, err := try(ctx, s, func() *redis.StringSliceCmd { return s.client.LRange(ctx, s.stepsKey(id), 0, -1) })
+	for _, text := range texts {
+		size += int64(max(0, len(text)-storekit.SumSize))
+	}
+	return len(texts), size, storekit.Failed("read the journal of", id, err)
 }
 
 // Set stores the checkpoint.
 func (s *Store) Set(ctx context.Context, id string, checkPoint []byte) error {
-	return s.keep(ctx, "set", id, "set", checkPoint)
+	return s.keep(ctx, "set", id, "set", checkPoint, checkpointKind)
 }
 
 // keep writes a value of an ID without a lease.
-func (s *Store) keep(ctx context.Context, doing, id, op string, value []byte) error {
+func (s *Store) keep(ctx context.Context, doing, id, op string, value []byte, kind int64) error {
 	err := s.check(ctx, doing, id, value)
 	if err == nil {
-		if value == nil {
-			value = []byte{}
-		}
 		keys := []string{s.runKey(id), s.stepsKey(id), s.idsKey()}
-		err = s.run(ctx, keep, keys, id, time.Now().UnixMicro(), op, value).Err()
+		err = s.run(ctx, keep, keys, id, time.Now().UnixMicro(), op, storekit.AddSum(value, placeOf(id), kind)).Err()
 	}
 	return storekit.Failed(doing, id, err)
 }
@@ -189,7 +215,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 
 // AppendRecord adds a record: twice, if the answer gets lost. Who reads a journal knows records by their numbers.
 func (s *Store) AppendRecord(ctx context.Context, id string, record []byte) error {
-	return s.keep(ctx, "append to the journal of", id, "append", record)
+	return s.keep(ctx, "append to the journal of", id, "append", record, recordKind)
 }
 
 // ReadRecords returns all records.
@@ -200,7 +226,9 @@ func (s *Store) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 	}
 	records := make([][]byte, len(texts))
 	for i, t := range texts {
-		records[i] = []byte(t)
+		if records[i], err = storekit.CheckSum([]byte(t), placeOf(id), recordKind); err != nil {
+			return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", i+1, id, checkpoint.ErrJournalDamaged, err)
+		}
 	}
 	return records, nil
 }

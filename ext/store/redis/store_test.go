@@ -51,7 +51,10 @@ func TestTodo_IsReadAsItWasWritten(t *testing.T) {
 }
 
 func FuzzDecodeTodo(f *testing.F) {
-	f.Add([]byte(`{"children":[{"row":{"id":"c"},"records":["AA=="]}],"answer":{"answers":[{"point":"q","data":null}]}}`))
+	whole, err := (&todo{Children: []checkpoint.ChildRun{{ID: "c", Run: checkpoint.NewRun{Records: [][]byte{{0}}}}},
+		Answer: &checkpoint.Answer{Point: "q"}}).encode()
+	require.NoError(f, err)
+	f.Add(whole)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if todo, err := decodeTodo(data); err == nil {
 			again, err := todo.encode()
@@ -98,6 +101,23 @@ func TestNew_RefusesKeysOfAnOlderBuild(t *testing.T) {
 	require.NoError(t, s.client.Set(t.Context(), s.root+":token", 1, 0).Err())
 	_, err := New(t.Context(), Config{Client: s.client, Prefix: s.root})
 	require.ErrorContains(t, err, "were written by an older Weft")
+}
+
+// Rule distributed/B23.
+func TestStore_RefusesValuesThatWereDamaged(t *testing.T) {
+	s := newStore(t, nil)
+	for _, id := range []string{"other", "damaged"} {
+		require.NoError(t, s.Set(t.Context(), id, []byte("checkpoint")))
+		require.NoError(t, s.AppendRecord(t.Context(), id, []byte("record")))
+	}
+	other, err := s.client.HGet(t.Context(), s.runKey("other"), "checkpoint").Result()
+	require.NoError(t, err)
+	require.NoError(t, s.client.HSet(t.Context(), s.runKey("damaged"), "checkpoint", other).Err())
+	require.NoError(t, s.client.LSet(t.Context(), s.stepsKey("damaged"), 0, "recorD    ").Err())
+	_, _, err = s.Get(t.Context(), "damaged")
+	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	_, err = s.ReadRecords(t.Context(), "damaged")
+	require.ErrorIs(t, err, checkpoint.ErrJournalDamaged)
 }
 
 // delayed is a client that is some way from its server.
