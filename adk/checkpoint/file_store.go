@@ -71,6 +71,9 @@ func NewFileStore(dir string) (*FileStore, error) {
 		return nil, fmt.Errorf("checkpoint store in %q: %w", dir, err)
 	}
 	s := &FileStore{dir: abs}
+	if err := s.checkNames(); err != nil {
+		return nil, fmt.Errorf("checkpoint store in %q: %w", dir, err)
+	}
 	s.swept.Store(time.Now().UnixNano())
 	s.sweep()
 	return s, nil
