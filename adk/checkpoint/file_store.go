@@ -156,4 +156,4 @@ func (s *FileStore) Delete(ctx context.Context, checkPointID string) error {
 }
 
 // EventRetention is for how long the events of a run stay after its end: see [Retention].
-func (s *FileStore) EventRetention() time.Duration { return s.Retention.Events }
+func (s *FileStore) EventRetention() time.Duration { return s.Retention.ForEvents() }

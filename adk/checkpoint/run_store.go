@@ -230,8 +230,9 @@ type Swept = core.Swept
 //   - Failed: default 7 days
 //   - Waiting: default for ever
 //   - Paused: default 30 days
-//   - Events: those of a run that has ended; default an hour
+//   - Events: those of a run that has ended; default an hour, and no longer than the run
 //   - For: returns the time for a state, 0 for ever
+//   - ForEvents: returns the time for events, negative for ever
 type Retention = core.RunRetention
 
 // BusyError is [ErrRunBusy] with who has the run.

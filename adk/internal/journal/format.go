@@ -52,11 +52,16 @@ func decode(data []byte) (*Record, error) {
 	if binary.LittleEndian.Uint32(data[n:]) != sumOf(data[:n], mark) {
 		return nil, errWrongSum
 	}
-	if err := checkFormat(int(mark[2])); err != nil {
-		return nil, err
+	r, err := unmarshal(data[:n])
+	if other := checkFormat(int(mark[2])); other != nil {
+		return r, other // of a newer Weft perhaps some of it can be read: whose it is
 	}
+	return r, err
+}
+
+func unmarshal(data []byte) (*Record, error) {
 	var v any
-	if err := new(serialization.InternalSerializer).Unmarshal(data[:n], &v); err != nil {
+	if err := new(serialization.InternalSerializer).Unmarshal(data, &v); err != nil {
 		return nil, err
 	}
 	r, ok := v.(*Record)

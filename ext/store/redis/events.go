@@ -136,14 +136,7 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 
 // keepEvents is for how long events of a run that has ended are kept, 0 for ever.
 func (s *Store) keepEvents() time.Duration {
-	switch keep := s.retention.Events; {
-	case keep == 0:
-		return time.Hour
-	case keep < 0:
-		return 0
-	default:
-		return keep
-	}
+	return max(0, s.retention.ForEvents())
 }
 
 // eventPage is how many events are read at a time.
