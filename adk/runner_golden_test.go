@@ -59,7 +59,7 @@ func TestRunner_GoldenCheckpoint(t *testing.T) {
 
 // goldenJournal is the journal of a run of this release whose process died in its second tool call: a JSON array of the
 // records.
-const goldenJournal = "testdata/journal-v2.golden"
+const goldenJournal = "testdata/journal-v3.golden"
 
 // TestRunner_GoldenJournal: a run whose steps this release has recorded continues behind them.
 // Rule distributed/J8.

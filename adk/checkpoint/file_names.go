@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -67,6 +68,32 @@ func (s *FileStore) idOf(name string) (string, error) {
 		err = errors.New("the file belongs to another checkpoint ID: something else has written to the directory")
 	}
 	return string(id), err
+}
+
+// checkNames refuses a directory with files whose names no ID has: those of an older build, whose runs would be taken for
+// runs that there are not, and begin anew.
+func (s *FileStore) checkNames() error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		ending := filepath.Ext(e.Name())
+		if ending != checkpointFile && ending != journalFile && ending != rowFile {
+			continue
+		}
+		if name := strings.TrimSuffix(e.Name(), ending); !s.isName(name) {
+			return fmt.Errorf("the file %q was written by an older Weft, which named files otherwise: finish its runs with that, "+
+				"and take another directory or remove its files", e.Name())
+		}
+	}
+	return nil
+}
+
+// isName reports whether a file is named as this package does. A file with a hash has its ID beside it from the beginning.
+func (s *FileStore) isName(name string) bool {
+	id, err := s.idOf(name)
+	return err == nil && fileName(id) == name
 }
 
 // nameHashed writes the ID of a file whose name does not have it. The file stays when the checkpoint and the journal

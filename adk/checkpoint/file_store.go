@@ -74,6 +74,9 @@ func NewFileStore(dir string) (*FileStore, error) {
 	}
 	s := &FileStore{dir: abs}
 	s.stops = storekit.NewStopWatch[string](lookForStops, nil)
+	if err := s.checkNames(); err != nil {
+		return nil, fmt.Errorf("checkpoint store in %q: %w", dir, err)
+	}
 	s.swept.Store(time.Now().UnixNano())
 	s.sweep()
 	return s, nil
@@ -156,4 +159,4 @@ func (s *FileStore) Delete(ctx context.Context, checkPointID string) error {
 }
 
 // EventRetention is for how long the events of a run stay after its end: see [Retention].
-func (s *FileStore) EventRetention() time.Duration { return s.Retention.Events }
+func (s *FileStore) EventRetention() time.Duration { return s.Retention.ForEvents() }

@@ -173,3 +173,22 @@ func TestNewFileStore_FinishesRemovals(t *testing.T) {
 		require.NotContains(t, name, "run")
 	}
 }
+
+// Rule distributed/B23.
+func TestNewFileStore_RefusesFilesOfAnOlderBuild(t *testing.T) {
+	for _, name := range []string{"plain-4vkf2xaq7sjmnlg2.checkpoint", "plain-4vkf2xaq7sjmnlg2.journal", "plain.run"} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("old"), 0o600))
+		_, err := NewFileStore(dir)
+		require.ErrorContains(t, err, "was written by an older Weft")
+		require.ErrorContains(t, err, name)
+	}
+	dir := t.TempDir()
+	s, err := NewFileStore(dir)
+	require.NoError(t, err)
+	for _, id := range []string{"short", strings.Repeat("long", 100), ""} {
+		require.NoError(t, s.Set(t.Context(), id, []byte("checkpoint")))
+	}
+	_, err = NewFileStore(dir)
+	require.NoError(t, err)
+}

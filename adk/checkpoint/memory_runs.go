@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
@@ -21,9 +20,7 @@ type memoryRuns struct {
 	rows map[string]*storekit.Row
 	// leases are those that were taken last, by the ID of the run.
 	leases map[string]*memoryLease
-	// due are the runs that a worker may have to take, keyed those with a key, by it.
-	due   map[string]*storekit.Row
-	keyed map[string][]*storekit.Row
+	index  memoryIndex
 	// ended are the runs that have ended, the oldest first, each with its token then.
 	ended []endedRun
 	// last is the greatest token.
@@ -38,8 +35,7 @@ type endedRun struct {
 
 func (m *memoryRuns) init() {
 	if m.rows == nil {
-		*m = memoryRuns{rows: map[string]*storekit.Row{}, leases: map[string]*memoryLease{}, due: map[string]*storekit.Row{},
-			keyed: map[string][]*storekit.Row{}, last: m.last}
+		*m = memoryRuns{rows: map[string]*storekit.Row{}, leases: map[string]*memoryLease{}, index: newMemoryIndex(), last: m.last}
 	}
 }
 
@@ -47,37 +43,6 @@ func (m *memoryRuns) init() {
 func (m *memoryRuns) next() uint64 {
 	m.last++
 	return m.last
-}
-
-// changed keeps the indexes.
-func (m *memoryRuns) changed(r *storekit.Row) {
-	if _, ok := r.DueFrom(); ok {
-		m.due[r.Run.ID] = r
-	} else {
-		delete(m.due, r.Run.ID)
-	}
-	if r.Run.Key == "" {
-		return
-	}
-	others := slices.DeleteFunc(m.keyed[r.Run.Key], func(o *storekit.Row) bool { return o == r })
-	if r.BlocksKey() && m.rows[r.Run.ID] == r {
-		others = append(others, r)
-	}
-	if len(others) == 0 {
-		delete(m.keyed, r.Run.Key)
-	} else {
-		m.keyed[r.Run.Key] = others
-	}
-}
-
-// blocked is the run that must end before r can be taken, nil for most.
-func (m *memoryRuns) blocked(r *storekit.Row, now time.Time) *storekit.Row {
-	for _, other := range m.keyed[r.Run.Key] {
-		if r.IsBehind(other, now) {
-			return other
-		}
-	}
-	return nil
 }
 
 // now is the clock of the store. Cursors know microseconds.
@@ -100,7 +65,7 @@ func (s *MemoryStore) Submit(ctx context.Context, id string, run NewRun) (RunInf
 		return RunInfo{}, err
 	}
 	if err == nil && run.Alone {
-		if other := s.runs.blocked(r, s.now()); other != nil {
+		if other := s.runs.index.blocked(r, s.now()); other != nil {
 			s.remove(r)
 			return RunInfo{}, storekit.NotAlone(r, other)
 		}
@@ -126,7 +91,7 @@ func (s *MemoryStore) make(id string, run NewRun) (*storekit.Row, error) {
 	for _, record := range s.journals[id] {
 		r.Run.Bytes += int64(len(record))
 	}
-	s.runs.changed(r)
+	s.runs.index.add(r)
 	return r, nil
 }
 
@@ -158,7 +123,7 @@ func (s *MemoryStore) Acquire(ctx context.Context, id string, req LeaseRequest) 
 		}
 		made = true
 	}
-	if other := s.runs.blocked(r, s.now()); other != nil {
+	if other := s.runs.index.blocked(r, s.now()); other != nil {
 		if made {
 			s.remove(r)
 		}
@@ -176,7 +141,7 @@ func (s *MemoryStore) take(r *storekit.Row, req LeaseRequest, isNew bool) (Lease
 	s.runs.next()
 	l := &memoryLease{Lease: storekit.NewLease(r, before, isNew, s), store: s, row: r}
 	s.runs.leases[l.ID()] = l
-	s.runs.changed(r)
+	s.runs.index.changed(r)
 	return l, nil
 }
 
@@ -191,9 +156,9 @@ func (s *MemoryStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due)
 	var found *storekit.Row
 	var foundAt time.Time
 	now := s.now()
-	for _, r := range s.runs.due {
+	for r := range s.runs.index.ready(now) {
 		since, isDue := r.DueAt(now)
-		if isDue && r.IsAmong(due) && s.runs.blocked(r, now) == nil && (found == nil || r.Before(found, since, foundAt)) {
+		if isDue && r.IsAmong(due) && s.runs.index.blocked(r, now) == nil && (found == nil || r.Before(found, since, foundAt)) {
 			found, foundAt = r, since
 		}
 	}
@@ -238,7 +203,7 @@ func (s *MemoryStore) transition(ctx context.Context, doing, id string, do func(
 		return storekit.NotFound(id)
 	}
 	err := do(r)
-	s.runs.changed(r)
+	s.runs.index.changed(r)
 	return err
 }
 
@@ -285,11 +250,11 @@ func (s *MemoryStore) find(ctx context.Context, l *storekit.Listing) (runs []Run
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, r := range s.runs.rows {
+	s.runs.index.find(&l.Query, func(r *storekit.Row) {
 		if l.Matches(&r.Run) {
 			runs = append(runs, r.Info())
 		}
-	}
+	})
 	return runs, nil
 }
 
@@ -316,8 +281,7 @@ func (s *MemoryStore) Remove(ctx context.Context, id string, force bool) error {
 func (s *MemoryStore) remove(r *storekit.Row) {
 	delete(s.runs.rows, r.Run.ID)
 	delete(s.runs.leases, r.Run.ID)
-	s.runs.changed(r)
-	delete(s.runs.due, r.Run.ID)
+	s.runs.index.remove(r)
 	s.removeData(r.Run.ID)
 }
 
@@ -339,17 +303,15 @@ func (s *MemoryStore) Sweep(ctx context.Context, limit int) (swept Swept, err er
 
 func (s *MemoryStore) sweep(limit int) (swept Swept) {
 	now := s.now()
-	for _, r := range s.runs.rows {
-		switch {
-		case !r.Expired(now):
-		case swept.Runs == limit:
+	s.runs.index.expired(now, func(r *storekit.Row) bool {
+		if swept.Runs == limit {
 			swept.More = true
-			return swept
-		default:
-			s.remove(r)
-			swept.Runs++
+			return false
 		}
-	}
+		s.remove(r)
+		swept.Runs++
+		return true
+	})
 	return swept
 }
 
@@ -402,7 +364,7 @@ func (l *memoryLease) write(ctx context.Context, doing, id string, value []byte,
 		return err
 	}
 	if l.row.Run.Status != status || l.row.Run.Owner == "" {
-		s.runs.changed(l.row)
+		s.runs.index.changed(l.row)
 	}
 	return nil
 }
@@ -505,7 +467,7 @@ func (l *memoryLease) Settle(ctx context.Context, settlement Settlement) error {
 			_, _ = s.make(child.ID, child.Run) // one that exists is left as it is
 		}
 		s.answerParent(r, settlement)
-		s.runs.changed(r)
+		s.runs.index.changed(r)
 		s.bound(r)
 		return nil
 	})
@@ -515,6 +477,6 @@ func (l *memoryLease) Settle(ctx context.Context, settlement Settlement) error {
 func (s *MemoryStore) answerParent(r *storekit.Row, settlement Settlement) {
 	id, answer, ok := r.ParentAnswer(settlement)
 	if parent := s.runs.rows[id]; ok && parent != nil && parent.Answer([]Answer{answer}, s.now()) == nil {
-		s.runs.changed(parent)
+		s.runs.index.changed(parent)
 	}
 }

@@ -172,4 +172,4 @@ func ended(ctx context.Context, doing, checkPointID string) error {
 }
 
 // EventRetention is for how long the events of a run stay after its end: see [Retention].
-func (s *MemoryStore) EventRetention() time.Duration { return s.Retention.Events }
+func (s *MemoryStore) EventRetention() time.Duration { return s.Retention.ForEvents() }

@@ -173,7 +173,8 @@ type StopRequest = core.StopRequest
 //	Count(ctx context.Context, q Query) (map[Status]int64, error)
 //
 // List yields the run first that was updated last. A run that changes meanwhile may come twice; none that does not
-// change is missed.
+// change is missed. Whoever wants to know if a store answers, or if there is any such run, lists with a Limit of 1: Count
+// counts all of them.
 type Inspector = core.RunInspector
 
 // Query says which runs are listed; what is empty does not matter.
@@ -229,8 +230,9 @@ type Swept = core.Swept
 //   - Failed: default 7 days
 //   - Waiting: default for ever
 //   - Paused: default 30 days
-//   - Events: those of a run that has ended; default an hour
+//   - Events: those of a run that has ended; default an hour, and no longer than the run
 //   - For: returns the time for a state, 0 for ever
+//   - ForEvents: returns the time for events, negative for ever
 type Retention = core.RunRetention
 
 // BusyError is [ErrRunBusy] with who has the run.

@@ -15,6 +15,9 @@ import (
 // tenant's own IDs, keys, queues and agents, whatever other tenants call theirs. Any text is a name. Stores that know
 // tenants themselves, such as those on SQL, list them faster: they have a method Tenant.
 //
+// A worker of the store itself takes the runs of all its scopes, under the names that they have there, and so does whoever
+// lists it: a program that uses scopes has each worker use one, and none the store.
+//
 // Listing and counting read the runs of all tenants, and so does AcquireDue if neither queues nor agents are given.
 // Sweep removes what has expired of all tenants.
 func Scope(store RunStore, tenant string) RunStore {

@@ -3,6 +3,8 @@ package dispatch_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"hash/crc32"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +25,7 @@ func TestWork_LeavesWhatANewerReleaseHasWrittenToOthers(t *testing.T) {
 		job := jobOf("1", "a")
 		run, err := job.NewRun()
 		require.NoError(t, err)
-		newer := bytes.Replace(run.Records[0], []byte(`"Format":2`), []byte(`"Format":3`), 1)
+		newer := ofNextFormat(run.Records[0])
 		require.NotEqual(t, run.Records[0], newer)
 		run.Records[0] = newer
 		_, err = store.Submit(t.Context(), "1", run)
@@ -48,6 +50,15 @@ func TestWork_LeavesWhatANewerReleaseHasWrittenToOthers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, [][]byte{newer}, there)
 	})
+}
+
+// ofNextFormat is a record as the next format would have it: the record, its sum over that and the mark, and the mark.
+func ofNextFormat(record []byte) []byte {
+	n := len(record) - 7
+	mark := bytes.Clone(record[n+4:])
+	mark[2]++
+	sum := crc32.Checksum(append(bytes.Clone(record[:n]), mark...), crc32.MakeTable(crc32.Castagnoli))
+	return append(binary.LittleEndian.AppendUint32(bytes.Clone(record[:n]), sum), mark...)
 }
 
 // TestWork_KeepsAnswersOfTypesThatItDoesNotKnow for workers that know them.

@@ -463,6 +463,21 @@ func (r RunRetention) For(s RunStatus) time.Duration {
 	return 0
 }
 
+// ForEvents returns how long the events of a run that has ended are kept, negative for ever. That is no longer than the run:
+// another one may have its ID afterwards, and must not continue its events.
+func (r RunRetention) ForEvents() time.Duration {
+	keep := r.Events
+	if keep == 0 {
+		keep = time.Hour
+	}
+	for _, status := range []RunStatus{RunDone, RunFailed} {
+		if most := r.For(status); most > 0 && (keep < 0 || keep > most) {
+			keep = most
+		}
+	}
+	return keep
+}
+
 // RunWaker wakes workers, so that they need not look so often. It is optional.
 type RunWaker interface {
 	// Wake returns a channel that receives when runs that AcquireDue would find may have become due. It may receive for

@@ -57,6 +57,7 @@ func runRuns(t *testing.T, o Options) {
 		{"Inbox", inboxRules},
 		{"List", listRules},
 		{"Keep", keepRules},
+		{"Index", indexRules},
 		{"Damage", damageRules},
 	} {
 		if part.name == "Damage" && o.Damage == nil {

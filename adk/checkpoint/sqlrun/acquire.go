@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -89,18 +90,27 @@ func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 	return c.result(err)
 }
 
-// inFront is the condition for a run o (see storekit.Row.IsBehind) that keeps one of the same key from being taken, which
-// has a number and was born at a time: o was made before and has not ended, or somebody holds it.
-func inFront(tenant, serial, no, born string) string {
-	return `o.tenant = ` + tenant + ` AND o.serial = ` + serial + ` AND o.no <> ` + no + ` AND (
-		o.born < ` + born + ` AND (o.status IN ('ready', 'running', 'waiting') OR o.held = 1) OR
-		o.held = 1 AND o.lease_until > {now})`
+// A run o is in front of one of the same key that is to be taken (see storekit.Row.IsBehind) if it was made before and has
+// not ended, or if somebody holds it. The conditions are those of the indexes.
+const (
+	madeBefore = `{runs} o {by_runs_first} WHERE o.tenant = $tenant AND o.serial = $serial AND o.serial <> '' AND o.born < $born
+		AND (o.status IN ('ready', 'running', 'waiting') OR o.held = 1)`
+	isHeld = `{runs} o {by_runs_held} WHERE o.tenant = $tenant AND o.serial = $serial AND o.serial <> '' AND o.held = 1
+		AND o.no <> $no AND o.lease_until > {at}`
+)
+
+// of writes such a condition for a run.
+func of(condition, tenant, serial, no, born string) string {
+	return strings.NewReplacer("$tenant", tenant, "$serial", serial, "$no", no, "$born", born).Replace(condition)
 }
 
 var (
-	behindOther = inFront("r.tenant", "r.serial", "r.no", "r.born")
-	firstOfKey  = `SELECT ` + strings.ReplaceAll("o."+columns, ", ", ", o.") + `, {now} FROM {runs} o
-		WHERE ` + inFront("$1", "$2", "$3", "$4") + ` ORDER BY o.born LIMIT 1`
+	notBehindOther = `(r.serial = '' OR NOT EXISTS (SELECT 1 FROM ` + of(madeBefore, "r.tenant", "r.serial", "r.no", "r.born") +
+		`) AND NOT EXISTS (SELECT 1 FROM ` + of(isHeld, "r.tenant", "r.serial", "r.no", "r.born") + `))`
+	columnsOfOther = `SELECT ` + strings.ReplaceAll("o."+columns, ", ", ", o.") + `, {now} FROM `
+	firstOfKey     = columnsOfOther + of(madeBefore, "$1", "$2", "", "$3") + ` ORDER BY o.born LIMIT 1`
+	heldOfKey      = columnsOfOther + of(isHeld, "$1", "$2", "$3", "") + ` LIMIT 1`
+	anyOfKey       = `SELECT COUNT(*) FROM (SELECT 1 FROM ` + of(madeBefore, "$1", "$2", "", "$3") + ` LIMIT 1) AS one`
 )
 
 // notBehind returns an error if another run of the same key is in front.
@@ -120,11 +130,57 @@ func (t *transaction) notBehind(ctx context.Context, r *row) error {
 
 // inFront is the first run of a key, which is locked, that keeps r from being taken; nil for none.
 func (t *transaction) inFront(ctx context.Context, r *row) (*row, error) {
-	other, err := scanRow(t.one(ctx, firstOfKey, t.tenant, encode(r.Run.Key), r.no, int64(r.Born)))
+	other, err := scanRow(t.one(ctx, firstOfKey, t.tenant, encode(r.Run.Key), int64(r.Born)))
+	if errors.Is(err, sql.ErrNoRows) {
+		other, err = scanRow(t.one(ctx, heldOfKey, t.tenant, encode(r.Run.Key), r.no))
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	return other, err
+}
+
+// waitInLine has workers that look for what is due not look at a new run, whose key is locked, while another one of its key
+// that was made before has not ended: see nextOfKey. So it costs a poll nothing that many wait.
+func (t *transaction) waitInLine(ctx context.Context, r *row) error {
+	if r.Run.Key == "" {
+		return nil
+	}
+	var others int
+	if err := t.one(ctx, anyOfKey, t.tenant, encode(r.Run.Key), int64(r.Born)).Scan(&others); err != nil {
+		return err
+	}
+	if others > 0 {
+		r.has |= isBehind
+	}
+	return nil
+}
+
+// nextOfKey has workers look for the next run of a key when one that others wait for has ended. All others that wait in
+// line were made later than that one.
+func (t *transaction) nextOfKey(ctx context.Context, r *row) error {
+	var serial string
+	if err := t.one(ctx, `SELECT serial FROM {runs} WHERE no = $1`, r.no).Scan(&serial); err != nil || serial == "" {
+		return err
+	}
+	if err := t.lockKey(ctx, serial); err != nil {
+		return err
+	}
+	next, err := scanRow(t.one(ctx, `SELECT {columns}, {now} FROM {runs} {by_runs_behind} WHERE tenant = $1 AND serial = $2
+		AND serial <> '' AND status = 'ready' AND due_at IS NULL ORDER BY born LIMIT 1{for_update}`, t.tenant, serial))
+	var bad *unreadable
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case errors.As(err, &bad): // so that a worker says so
+		next = bad.row
+	case err != nil:
+		return err
+	}
+	due, _ := next.DueFrom()
+	_, err = t.exec(ctx, `UPDATE {runs} SET due_at = $2, has = $3 WHERE no = $1`, next.no, micros(due), next.has&^isBehind)
+	t.woken = append(t.woken, checkpoint.Due{})
+	return err
 }
 
 // mostPassedOver is how many runs that cannot be read one call of AcquireDue passes over.
@@ -150,12 +206,43 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 	return nil, bad
 }
 
+// acquireDue looks for the first priority of which a run is due, without a transaction, and then for that run in one:
+// workers that find nothing keep nobody from writing.
 func (s *Store) acquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (
 	checkpoint.Lease, error) {
-	query, args := s.dueQuery(due, s.passedOver.Keys())
+	passedOver := s.passedOver.Keys()
+	for below := int64(math.MaxInt64); ; {
+		query, args := s.priorityQuery(due, passedOver, below)
+		var priority sql.NullInt64
+		err := s.read(ctx, "acquire", "that is due", func(ctx context.Context) error {
+			err := s.reads.QueryRowContext(ctx, s.writer.write(query), args...).Scan(&priority)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !priority.Valid {
+			return nil, checkpoint.ErrNothingDue
+		}
+		lease, err := s.acquireOf(ctx, req, due, passedOver, priority.Int64)
+		if err != checkpoint.ErrNothingDue {
+			return lease, err
+		}
+		below = priority.Int64 // others were faster
+	}
+}
+
+// acquireOf takes the run of a priority that is due for longest.
+func (s *Store) acquireOf(
+	ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due, passedOver []int64, priority int64,
+) (checkpoint.Lease, error) {
+	query, args := s.dueQuery(due, passedOver, priority)
 	c := s.claim(req)
 	err := s.change(ctx, "acquire", "that is due", func(ctx context.Context, t *transaction) error {
-		found, err := scanRow(t.tx.QueryRowContext(ctx, t.sql(query), args...))
+		found, err := scanRow(t.tx.QueryRowContext(ctx, t.writer.write(query), args...))
 		r, err := t.own(ctx, found, err)
 		if err != nil {
 			return err
@@ -178,31 +265,50 @@ func (s *Store) acquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 	return c.result(err)
 }
 
-// dueQuery finds the run that a worker takes next.
-func (s *Store) dueQuery(due checkpoint.Due, passedOver []int64) (query string, args []any) {
-	args = []any{s.tenant}
-	var where strings.Builder
-	for _, names := range []struct {
-		column string
-		any    []string
-	}{{"queue", due.Queues}, {"agent", due.Agents}} {
-		if len(names.any) > 0 {
-			where.WriteString(" AND r." + names.column + in(&args, names.any, encode))
-		}
+// dueOf are the index of what is due, and the conditions for a run r that a worker looks for, but for its priority and time.
+func (s *Store) dueOf(due checkpoint.Due, passedOver []int64, args *[]any) (index, isIn, where string) {
+	index, isIn = "{by_runs_due}", "r.tenant = $1 AND r.due_at IS NOT NULL"
+	*args = append(*args, s.tenant)
+	if len(due.Queues) == 1 {
+		index, isIn = "{by_runs_due_queue}", isIn+" AND r.queue"+in(args, due.Queues, encode)
+	}
+	var b strings.Builder
+	b.WriteString(" AND (r.held = 0 OR r.lease_until <= {at})")
+	if len(due.Queues) > 1 {
+		b.WriteString(" AND r.queue" + in(args, due.Queues, encode))
+	}
+	if len(due.Agents) > 0 {
+		b.WriteString(" AND r.agent" + in(args, due.Agents, encode))
 	}
 	if len(due.Queues) == 0 {
-		args = append(args, encode(storekit.OwnQueue))
-		fmt.Fprintf(&where, " AND r.queue <> $%d", len(args))
+		b.WriteString(" AND r.queue <> '{own}'")
 	}
 	for _, no := range passedOver {
-		args = append(args, no)
-		fmt.Fprintf(&where, " AND r.no <> $%d", len(args))
+		*args = append(*args, no)
+		fmt.Fprintf(&b, " AND r.no <> $%d", len(*args))
 	}
-	return `SELECT {r_columns}, {now} FROM {runs} r
-		WHERE r.tenant = $1 AND r.due_at IS NOT NULL AND r.due_at <= {now}
-		AND (r.held = 0 OR r.lease_until <= {now})` +
-		where.String() + ` AND (r.serial = '' OR NOT EXISTS (SELECT 1 FROM {runs} o WHERE ` + behindOther + `))
-		ORDER BY r.priority DESC, r.due_at, r.born LIMIT 1{skip_locked}`, args
+	return index, isIn, b.String() + " AND " + notBehindOther
+}
+
+// priorityQuery finds the highest priority below one of which a run is due. It goes from one priority to the next, and looks
+// at none of the runs that will be due later.
+func (s *Store) priorityQuery(due checkpoint.Due, passedOver []int64, below int64) (query string, args []any) {
+	index, isIn, where := s.dueOf(due, passedOver, &args)
+	args = append(args, below)
+	next := `SELECT (SELECT r.priority FROM {runs} r ` + index + ` WHERE ` + isIn + ` AND r.priority < %s
+		ORDER BY r.priority DESC LIMIT 1)`
+	return fmt.Sprintf(`WITH RECURSIVE p (n) AS (`+next+` UNION ALL `+next+` FROM p WHERE p.n IS NOT NULL)
+		SELECT p.n FROM p WHERE p.n IS NOT NULL AND (SELECT 1 FROM {runs} r %s WHERE %s AND r.priority = p.n
+		AND r.due_at <= {at}%s ORDER BY r.due_at, r.born LIMIT 1) IS NOT NULL ORDER BY p.n DESC LIMIT 1`,
+		fmt.Sprintf("$%d", len(args)), "p.n", index, isIn, where), args
+}
+
+// dueQuery finds the run of a priority that a worker takes next.
+func (s *Store) dueQuery(due checkpoint.Due, passedOver []int64, priority int64) (query string, args []any) {
+	index, isIn, where := s.dueOf(due, passedOver, &args)
+	args = append(args, priority)
+	return fmt.Sprintf(`SELECT {r_columns}, {now} FROM {runs} r %s WHERE %s AND r.priority = $%d AND r.due_at <= {at}%s
+		ORDER BY r.due_at, r.born LIMIT 1{skip_locked}`, index, isIn, len(args), where), args
 }
 
 // in writes a condition that a column has one of the values.

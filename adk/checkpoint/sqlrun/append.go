@@ -36,7 +36,7 @@ const appendFunction = `CREATE OR REPLACE FUNCTION {append} ({int}, {int}, {int}
 
 const callAppend = `SELECT {append}($1, $2, $3, $4, $5, $6, $7)`
 
-// appending is a record that is to be appended.
+// appending is a record that is to be appended, with its sum.
 type appending struct {
 	lease  *lease
 	record []byte
@@ -47,7 +47,7 @@ type appending struct {
 
 func (a *appending) args() []any {
 	l := a.lease
-	return []any{l.no, l.TTL().Microseconds(), halfOf(l.TTL()), int64(l.Token()), l.life, int64(len(a.record))}
+	return []any{l.no, l.TTL().Microseconds(), halfOf(l.TTL()), int64(l.Token()), l.life, int64(len(a.record) - storekit.SumSize)}
 }
 
 // AppendRecord adds a record and renews the lease.
@@ -65,7 +65,7 @@ func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) erro
 	case <-ctx.Done():
 		return storekit.Failed(doing, id, ctx.Err())
 	}
-	a := &appending{lease: l, record: storekit.Owned(record)}
+	a := &appending{lease: l, record: storekit.AddSum(record, l.no, recordKind)}
 	if err := l.append(ctx, a); err != nil {
 		return storekit.FailedOnce(doing, id, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // Dialect is what differs between databases. All databases know CTEs, RETURNING, ON CONFLICT, partial indexes and
@@ -30,6 +32,11 @@ type Dialect struct {
 	// ForUpdate and SkipLocked end a query whose rows are locked; SkipLocked leaves out rows that others have locked.
 	// Both are "" if a transaction excludes every other one that writes; a database that has them has PL/pgSQL, too.
 	ForUpdate, SkipLocked string
+	// IndexedBy stands before the name of the index that a query is to use, for a database that would otherwise choose
+	// without knowing what the tables have; "" for one that knows.
+	IndexedBy string
+	// Explain stands before a query to have the database say how it would find the rows: see Store.Plans.
+	Explain string
 	// LockSchema is a statement that makes migrations wait for each other; "" if transactions do.
 	LockSchema string
 	// Retryable reports whether an error may be gone when the transaction is tried again: the database was busy, or
@@ -56,8 +63,9 @@ func (d *Dialect) check() error {
 	return nil
 }
 
-// writer writes statements for a database. In them {runs} is the name of a table, {name_runs} that of an index, {now}
-// and {token} are expressions, and $1 is a parameter.
+// writer writes statements for a database. In them {runs} is the name of a table, {name_runs} that of an index, {by_runs}
+// has that index used, {now} and {token} are expressions, and $1 is a parameter. {at} is the time as a condition of an index
+// needs it: one that is found once.
 type writer struct {
 	dialect Dialect
 	// schema is "" for the one that connections use.
@@ -96,7 +104,7 @@ func (w *writer) table(name string) string {
 func (w *writer) write(statement string) string {
 	d := &w.dialect
 	fixed := map[string]string{
-		"{now}": w.now, "{text}": d.Text, "{int}": d.Int, "{blob}": d.Blob,
+		"{now}": w.now, "{at}": "(SELECT " + w.now + ")", "{own}": encode(storekit.OwnQueue), "{text}": d.Text, "{int}": d.Int, "{blob}": d.Blob,
 		"{run_options}": d.RunOptions, "{for_update}": d.ForUpdate, "{skip_locked}": d.SkipLocked,
 		"{columns}": columns, "{r_columns}": "r." + strings.ReplaceAll(columns, ", ", ", r."),
 	}
@@ -108,6 +116,12 @@ func (w *writer) write(statement string) string {
 		bare := name[1 : len(name)-1]
 		if index, ok := strings.CutPrefix(bare, "name_"); ok {
 			return w.prefix + index
+		}
+		if index, ok := strings.CutPrefix(bare, "by_"); ok {
+			if d.IndexedBy == "" {
+				return ""
+			}
+			return d.IndexedBy + " " + w.prefix + index
 		}
 		return w.table(bare)
 	})

@@ -61,6 +61,9 @@ func (t *transaction) submit(ctx context.Context, id string, run checkpoint.NewR
 		}
 	}
 	if isNew {
+		if err := t.waitInLine(ctx, r); err != nil {
+			return info, false, err
+		}
 		return r.Info(), false, t.save(ctx, r)
 	}
 	return r.Info(), nonce == 0 || r.nonce != nonce, nil
@@ -89,8 +92,9 @@ func (t *transaction) make(ctx context.Context, id string, run checkpoint.NewRun
 	made.Run.Tenant, made.Run.Steps, made.Run.Bytes = t.name, r.Run.Steps, r.Run.Bytes
 	r.Row, r.nonce = *made, nonce
 	for name, value := range run.Tags {
-		_, err := t.exec(ctx, `INSERT INTO {tags} (run, name, value, tenant) VALUES ($1, $2, $3, $4)`,
-			r.no, encode(name), encode(value), t.tenant)
+		_, err := t.exec(ctx, `INSERT INTO {tags} (run, name, value, tenant, status, updated_at, id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			r.no, encode(name), encode(value), t.tenant, string(r.Run.Status), micros(r.Run.Updated), r.key)
 		if err != nil {
 			return nil, false, err
 		}

@@ -103,6 +103,9 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 			return l.Lost()
 		}
 		if err == nil {
+			data, err = checkValue(l.ID(), data, l.no, answersValue)
+		}
+		if err == nil {
 			answers, err = decodeAnswers(data)
 		}
 		return err

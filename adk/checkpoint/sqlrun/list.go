@@ -76,11 +76,11 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoi
 // page reads up to n runs behind a position.
 func (s *Store) page(ctx context.Context, q checkpoint.Query, behind *position, n int) (
 	infos []checkpoint.RunInfo, err error) {
-	few, err := s.findsFew(ctx, q)
-	if err != nil {
+	ways, err := s.waysTo(ctx, q)
+	if err != nil || len(ways) == 0 {
 		return nil, err
 	}
-	query, args := s.pageQuery(q, few, behind, n)
+	query, args := s.pageQuery(q, ways, behind, n)
 	err = s.read(ctx, "list", "", func(ctx context.Context) error {
 		infos = infos[:0]
 		found, err := s.reads.QueryContext(ctx, s.writer.write(query), args...)
@@ -104,53 +104,32 @@ func (s *Store) page(ctx context.Context, q checkpoint.Query, behind *position, 
 	return infos, err
 }
 
-// fewRuns is up to how many runs are looked up by what they wait for, or by a tag, before they are put in order.
-const fewRuns = 500
-
-// findsFew reports whether few runs have one of the tags of a query, or wait for whom it looks for.
-func (s *Store) findsFew(ctx context.Context, q checkpoint.Query) (few bool, err error) {
-	check := func(where string, args ...any) {
-		if few || err != nil {
-			return
-		}
-		err = s.read(ctx, "list", "", func(ctx context.Context) error {
-			var n int
-			err := s.reads.QueryRowContext(ctx,
-				s.sql(fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS first`,
-					where, fewRuns+1)), args...).Scan(&n)
-			few = n <= fewRuns
-			return err
-		})
-	}
-	if q.WaitingFor != "" {
-		check("{asks} WHERE tenant = $1 AND whom = $2", s.tenant, encode(q.WaitingFor))
-	}
-	for name, value := range q.Tags {
-		check("{tags} WHERE tenant = $1 AND name = $2 AND value = $3", s.tenant, encode(name), encode(value))
-	}
-	return few, err
-}
-
-// pageQuery looks for the first runs of each status, as the index has them, and takes the first of those.
-func (s *Store) pageQuery(q checkpoint.Query, few bool, behind *position, n int) (string, []any) {
+// pageQuery looks for the first runs of each status that there is a way to, as the index has them, and takes the first of
+// those.
+func (s *Store) pageQuery(q checkpoint.Query, ways map[checkpoint.Status]way, behind *position, n int) (string, []any) {
 	args := []any{s.tenant, n}
-	where := s.conditions(q, few, &args)
 	if behind != nil {
 		args = append(args, behind.updated, behind.key)
-		u, k := len(args)-1, len(args)
-		where += fmt.Sprintf(" AND r.updated_at <= $%d AND (r.updated_at < $%d OR r.id > $%d)", u, u, k)
 	}
-	const order = ` ORDER BY updated_at DESC, id LIMIT $2`
 	var parts []string
 	for _, status := range anyStatus(q) {
+		by, ok := ways[status]
+		if !ok {
+			continue
+		}
+		from, where := s.conditions(q, by, &args)
+		if behind != nil {
+			where += strings.ReplaceAll(" AND x.updated_at <= $3 AND (x.updated_at < $3 OR x.id > $4)", "x.", by.alias()+".")
+		}
 		args = append(args, string(status))
-		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT {r_columns}, {now} FROM {runs} r
-			WHERE r.tenant = $1 AND r.status = $%d%s%s) AS of_status`, len(args), where, order))
+		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT {r_columns}, {now} FROM %[1]s WHERE %[2]s AND %[4]s.status = $%[3]d
+			ORDER BY %[4]s.updated_at DESC, %[4]s.id LIMIT $2) AS of_status`, from, where, len(args), by.alias()))
 	}
+	const order = ` ORDER BY updated_at DESC, id`
 	if len(parts) == 1 {
-		return parts[0] + ` ORDER BY updated_at DESC, id`, args
+		return parts[0] + order, args
 	}
-	return strings.Join(parts, " UNION ALL ") + order, args
+	return strings.Join(parts, " UNION ALL ") + order + ` LIMIT $2`, args
 }
 
 // anyStatus are the statuses that a query looks for.
@@ -163,65 +142,110 @@ func anyStatus(q checkpoint.Query) []checkpoint.Status {
 	return slices.Compact(all)
 }
 
-// conditions are those of a query on a run r, but for its status and the cursor. few says that only few runs have the
-// tags, or wait for whom the query looks for: those are looked up, and not each run that comes next.
-func (s *Store) conditions(q checkpoint.Query, few bool, args *[]any) string {
+// conditions are where the runs r of a query are read from, and its conditions but for the status and the cursor.
+func (s *Store) conditions(q checkpoint.Query, by way, args *[]any) (from, where string) {
 	var b strings.Builder
-	add := func(condition string, values ...any) {
+	add := func(condition string, values ...string) {
 		numbers := make([]any, len(values))
 		for i, v := range values {
-			*args = append(*args, v)
+			*args = append(*args, encode(v))
 			numbers[i] = len(*args)
 		}
 		fmt.Fprintf(&b, " AND "+condition, numbers...)
 	}
-	for _, c := range []struct{ column, value string }{{"queue", encode(q.Queue)}, {"agent", encode(q.Agent)},
-		{"parent", encode(q.Parent)}, {"serial", encode(q.Key)}} {
+	b.WriteString(by.alias() + ".tenant = $1")
+	if from = by.from(); by.table != "" {
+		from += " CROSS JOIN {runs} r"
+		add("r.no = d.run")
+		add(by.where, by.values...)
+	}
+	for _, c := range []struct{ column, value, more string }{{"queue", q.Queue, ""}, {"agent", q.Agent, ""},
+		{"parent", q.Parent, " AND r.parent <> ''"}, {"serial", q.Key, " AND r.serial <> ''"}} {
 		if c.value != "" {
-			add("r."+c.column+" = $%d", c.value)
+			add("r."+c.column+" = $%d"+c.more, c.value)
 		}
 	}
 	if q.Queue == "" {
-		add("r.queue <> $%d", encode(storekit.OwnQueue))
+		add("r.queue <> '{own}'")
 	}
 	if !q.CreatedAfter.IsZero() {
-		add("r.created_at > $%d", micros(q.CreatedAfter))
+		add(fmt.Sprint("r.created_at > ", micros(q.CreatedAfter)))
 	}
 	if !q.UpdatedBefore.IsZero() {
-		add("r.updated_at < $%d", micros(q.UpdatedBefore))
+		add(fmt.Sprint("r.updated_at < ", micros(q.UpdatedBefore)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.Tags)) {
-		condition := "EXISTS (SELECT 1 FROM {tags} t WHERE t.run = r.no AND t.name = $%d AND t.value = $%d)"
-		if few {
-			condition = "r.no IN (SELECT t.run FROM {tags} t WHERE t.tenant = $1 AND t.name = $%d AND t.value = $%d)"
+		if by.tag == nil || *by.tag != name {
+			add("EXISTS (SELECT 1 FROM {tags} t WHERE t.run = r.no AND t.name = $%d AND t.value = $%d)", name, q.Tags[name])
 		}
-		add(condition, encode(name), encode(q.Tags[name]))
 	}
-	if q.Kind == "" && q.WaitingFor == "" {
-		return b.String()
+	switch {
+	case by.asks, q.Kind == "" && q.WaitingFor == "":
+	case q.WaitingFor == "":
+		add("EXISTS (SELECT 1 FROM {asks} a WHERE a.run = r.no AND a.kind = $%d)", q.Kind)
+	case q.Kind == "":
+		add("EXISTS (SELECT 1 FROM {asks} a WHERE a.run = r.no AND a.whom = $%d)", q.WaitingFor)
+	default:
+		add("EXISTS (SELECT 1 FROM {asks} a WHERE a.run = r.no AND a.kind = $%d AND a.whom = $%d)", q.Kind, q.WaitingFor)
 	}
-	asks := "SELECT a.run FROM {asks} a WHERE a.tenant = $1"
-	var values []any
-	if q.Kind != "" {
-		asks, values = asks+" AND a.kind = $%d", append(values, encode(q.Kind))
-	}
-	if q.WaitingFor != "" {
-		asks, values = asks+" AND a.whom = $%d", append(values, encode(q.WaitingFor))
-	}
-	if few && q.WaitingFor != "" {
-		add("r.no IN ("+asks+")", values...)
-	} else {
-		add("EXISTS ("+asks+" AND a.run = r.no)", values...)
-	}
-	return b.String()
+	return from, b.String()
 }
 
 // Count counts runs by status.
 func (s *Store) Count(ctx context.Context, q checkpoint.Query) (counts map[checkpoint.Status]int64, err error) {
+	if isAll(q) {
+		return s.countAll(ctx, q)
+	}
+	ways, err := s.waysTo(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	args := []any{s.tenant}
-	statuses := anyStatus(q)
-	query := `SELECT r.status, COUNT(*) FROM {runs} r WHERE r.tenant = $1 AND r.status` +
-		in(&args, statuses, func(s string) string { return s }) + s.conditions(q, true, &args) + ` GROUP BY r.status`
+	var parts []string
+	for _, status := range anyStatus(q) {
+		by, ok := ways[status]
+		if !ok {
+			continue
+		}
+		from, where := s.conditions(q, by, &args)
+		args = append(args, string(status))
+		parts = append(parts, fmt.Sprintf(`SELECT '%s' AS status, COUNT(*) FROM %s WHERE %s AND %s.status = $%d`, status, from, where,
+			by.alias(), len(args)))
+	}
+	if len(parts) == 0 {
+		return map[checkpoint.Status]int64{}, nil
+	}
+	return s.counted(ctx, strings.Join(parts, " UNION ALL "), args)
+}
+
+// isAll reports whether a query looks for nothing but statuses.
+func isAll(q checkpoint.Query) bool {
+	return q.Queue == "" && q.Agent == "" && q.Parent == "" && q.Key == "" && q.Kind == "" && q.WaitingFor == "" && len(q.Tags) == 0 &&
+		q.CreatedAfter.IsZero() && q.UpdatedBefore.IsZero()
+}
+
+// countAll counts by the index alone. Weft's own leases, which are few, are taken off.
+func (s *Store) countAll(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+	args := []any{s.tenant}
+	count := func(of string) string {
+		return `SELECT r.status, COUNT(*) FROM {runs} r ` + of + ` AND r.status`
+	}
+	statuses := in(&args, anyStatus(q), func(s string) string { return s }) + ` GROUP BY r.status`
+	counts, err := s.counted(ctx, count(`{by_runs_updated} WHERE r.tenant = $1`)+statuses, args)
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.counted(ctx, count(`{by_runs_own} WHERE r.tenant = $1 AND r.queue = '{own}'`)+statuses, args)
+	for status, n := range own {
+		if counts[status] -= n; counts[status] <= 0 {
+			delete(counts, status)
+		}
+	}
+	return counts, err
+}
+
+// counted reads numbers of runs by status.
+func (s *Store) counted(ctx context.Context, query string, args []any) (counts map[checkpoint.Status]int64, err error) {
 	err = s.read(ctx, "count", "", func(ctx context.Context) error {
 		counts = map[checkpoint.Status]int64{}
 		rows, err := s.reads.QueryContext(ctx, s.writer.write(query), args...)
@@ -235,7 +259,9 @@ func (s *Store) Count(ctx context.Context, q checkpoint.Query) (counts map[check
 			if err := rows.Scan(&status, &n); err != nil {
 				return err
 			}
-			counts[status] = n
+			if n > 0 {
+				counts[status] = n
+			}
 		}
 		return rows.Err()
 	})

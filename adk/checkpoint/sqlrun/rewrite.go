@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 var _ checkpoint.Rewriter = (*Store)(nil)
@@ -47,10 +48,13 @@ func (t *transaction) rewriteValue(
 ) error {
 	var data []byte
 	err := t.one(ctx, `SELECT data FROM {vals} WHERE run = $1 AND kind = $2`, r.no, kind).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && kind == resultValue && len(data) == 0 {
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	if err != nil {
+	if err == nil {
+		data, err = checkValue(r.Run.ID, data, r.no, kind)
+	}
+	if err != nil || kind == resultValue && len(data) == 0 {
 		return err
 	}
 	again, err := f(data)
@@ -76,12 +80,16 @@ func (t *transaction) rewriteRecords(ctx context.Context, r *row, f func([]byte)
 		if err != nil {
 			return err
 		}
+		if data, err = checkRecord(r.Run.ID, data, r.no, int(place-placeOf(r.no, 0))); err != nil {
+			return err
+		}
 		again, err := f(data)
 		if err != nil {
 			return err
 		}
 		if !bytes.Equal(again, data) {
-			if _, err := t.exec(ctx, `UPDATE {steps} SET data = $1 WHERE place = $2`, again, place); err != nil {
+			with := storekit.AddSum(again, r.no, recordKind)
+			if _, err := t.exec(ctx, `UPDATE {steps} SET data = $1 WHERE place = $2`, with, place); err != nil {
 				return err
 			}
 			r.Run.Bytes += int64(len(again) - len(data))

@@ -165,9 +165,14 @@ func (t *transaction) own(ctx context.Context, r *row, err error) (*row, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.Answers, err = decodeAnswers(data)
+	if data, err = checkValue(r.Run.ID, data, r.no, answersValue); err == nil {
+		r.Answers, err = decodeAnswers(data)
+	}
+	if err != nil {
+		return nil, &unreadable{storekit.NewRowError(r.Run.ID, err), r}
+	}
 	r.was.answers = len(r.Answers)
-	return r, err
+	return r, nil
 }
 
 // plain makes the row of an ID that has none: it is no run. It returns nil if somebody else made one meanwhile.
@@ -219,11 +224,13 @@ func (t *transaction) save(ctx context.Context, r *row) error {
 	if is.due && !r.was.due {
 		t.woken = append(t.woken, checkpoint.Due{Queues: []string{r.Run.Queue}, Agents: []string{r.Run.Agent}})
 	}
-	if r.was.blocks && !is.blocks {
-		t.woken = append(t.woken, checkpoint.Due{}) // the next run of the key is due; its queue is not known
-	}
+	ends := r.was.blocks && !is.blocks
 	r.was = is
-	return t.write(ctx, r)
+	if err := t.write(ctx, r); err != nil || !ends {
+		return err
+	}
+	t.woken = append(t.woken, checkpoint.Due{}) // the next run of the key is due; its queue is not known
+	return t.nextOfKey(ctx, r)
 }
 
 func (t *transaction) write(ctx context.Context, r *row) error {
@@ -232,7 +239,10 @@ func (t *transaction) write(ctx context.Context, r *row) error {
 		return err
 	}
 	var due any
-	if from, ok := r.DueFrom(); ok {
+	if r.Run.Status != checkpoint.Ready || r.Run.Owner != "" {
+		r.has &^= isBehind
+	}
+	if from, ok := r.DueFrom(); ok && r.has&isBehind == 0 {
 		due = micros(from)
 	}
 	held := 0
@@ -279,6 +289,13 @@ func (t *transaction) remove(ctx context.Context, r *row) error {
 		}
 	}
 	if r.was.blocks {
+		// It is behind no other one any more, and must not be found as the next one.
+		if _, err := t.exec(ctx, `UPDATE {runs} SET status = '' WHERE no = $1`, r.no); err != nil {
+			return err
+		}
+		if err := t.nextOfKey(ctx, r); err != nil {
+			return err
+		}
 		t.woken = append(t.woken, checkpoint.Due{})
 	}
 	_, err := t.exec(ctx, `DELETE FROM {runs} WHERE no = $1`, r.no)
@@ -323,7 +340,8 @@ func (t *transaction) saveAsks(ctx context.Context, r *row, asks []ask) error {
 		}
 	}
 	for _, a := range asks {
-		_, err := t.exec(ctx, `INSERT INTO {asks} (run, kind, whom, tenant) VALUES ($1, $2, $3, $4)`, r.no, a.kind, a.whom, t.tenant)
+		_, err := t.exec(ctx, `INSERT INTO {asks} (run, kind, whom, tenant, status, updated_at, id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, r.no, a.kind, a.whom, t.tenant, string(r.Run.Status), micros(r.Run.Updated), r.key)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (e *engine) lookForStops(ctx context.Context, held []*lease) (lost []*lease
 
 // askedToStop has the numbers of requests to stop of the runs that are held and have any.
 func (e *engine) askedToStop(ctx context.Context) (map[int64]int64, error) {
-	rows, err := e.reads.QueryContext(ctx, e.sql(`SELECT no, stops FROM {runs} WHERE held = 1 AND stops > 0`))
+	rows, err := e.reads.QueryContext(ctx, e.sql(`SELECT no, stops FROM {runs} {by_runs_stopping} WHERE held = 1 AND stops > 0`))
 	if err != nil {
 		return nil, err
 	}

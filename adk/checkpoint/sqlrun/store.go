@@ -149,4 +149,4 @@ func (e *engine) sql(template string) string {
 }
 
 // EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
-func (s *Store) EventRetention() time.Duration { return s.retention.Events }
+func (s *Store) EventRetention() time.Duration { return s.retention.ForEvents() }

@@ -30,6 +30,9 @@ func (s *Store) Remove(ctx context.Context, id string, force bool) error {
 
 // Sweep removes runs of the tenant that have expired.
 func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
+	if any, err := s.hasExpired(ctx); err != nil || !any {
+		return swept, err
+	}
 	for swept.Runs < limit {
 		n := min(limit-swept.Runs, sweptAtOnce)
 		removed, more, err := s.sweep(ctx, n)
@@ -61,10 +64,24 @@ func (s *Store) sweep(ctx context.Context, n int) (removed int, more bool, err e
 	return removed, more, err
 }
 
+// isExpired is the condition for a run that a sweep removes.
+const isExpired = `tenant = $1 AND expires_at IS NOT NULL AND expires_at < {at} AND (held = 0 OR lease_until <= {at})`
+
+// hasExpired looks, without a transaction, if there is something to sweep.
+func (s *Store) hasExpired(ctx context.Context) (any bool, err error) {
+	err = s.read(ctx, "sweep", "", func(ctx context.Context) error {
+		var n int
+		err := s.reads.QueryRowContext(ctx, s.sql(`SELECT COUNT(*) FROM (SELECT 1 FROM {runs} {by_runs_expires} WHERE `+
+			isExpired+` LIMIT 1) AS one`), s.tenant).Scan(&n)
+		any = n > 0
+		return err
+	})
+	return any, err
+}
+
 // expired locks up to n runs that have expired and that nobody holds.
 func (t *transaction) expired(ctx context.Context, n int) (expired []*row, err error) {
-	rows, err := t.tx.QueryContext(ctx, t.sql(`SELECT {columns}, {now} FROM {runs}
-		WHERE tenant = $1 AND expires_at IS NOT NULL AND expires_at < {now} AND (held = 0 OR lease_until <= {now})
+	rows, err := t.tx.QueryContext(ctx, t.sql(`SELECT {columns}, {now} FROM {runs} {by_runs_expires} WHERE `+isExpired+`
 		ORDER BY expires_at LIMIT $2{skip_locked}`), t.tenant, n)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -20,6 +21,8 @@ const (
 	checkpointValue valueKind = 1 << iota
 	resultValue
 	answersValue
+	// isBehind is no value: the run is ready, and another one of its key has to end before (see waitInLine).
+	isBehind
 )
 
 // Get returns the checkpoint, and false when there is none with that ID.
@@ -31,15 +34,40 @@ func (s *Store) Get(ctx context.Context, checkPointID string) (checkPoint []byte
 func (s *Store) value(ctx context.Context, doing, id string, kind valueKind) (
 	data []byte, found bool, err error) {
 	err = s.read(ctx, doing, id, func(ctx context.Context) error {
-		err := s.reads.QueryRowContext(ctx, s.sql(`SELECT v.data FROM {runs} r JOIN {vals} v
-			ON v.run = r.no AND v.kind = $3 WHERE r.tenant = $1 AND r.id = $2`), s.tenant, encode(id), kind).Scan(&data)
+		var no int64
+		err := s.reads.QueryRowContext(ctx, s.sql(`SELECT r.no, v.data FROM {runs} r JOIN {vals} v
+			ON v.run = r.no AND v.kind = $3 WHERE r.tenant = $1 AND r.id = $2`), s.tenant, encode(id), kind).Scan(&no, &data)
 		found = err == nil
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
+		if err == nil {
+			data, err = checkValue(id, data, no, kind)
+		}
 		return err
 	})
 	return data, found, err
+}
+
+// recordKind is the kind of the records of a run, for their sums.
+const recordKind = 0
+
+// checkValue returns a value that is what was written, without its sum.
+func checkValue(id string, data []byte, no int64, kind valueKind) ([]byte, error) {
+	value, err := storekit.CheckSum(data, no, int64(kind))
+	if err != nil {
+		return nil, storekit.NewRowError(id, fmt.Errorf("%w: a value: %w", checkpoint.ErrBadRow, err))
+	}
+	return value, nil
+}
+
+// checkRecord returns the record of a run that is what was written, without its sum. n counts from 1.
+func checkRecord(id string, data []byte, no int64, n int) ([]byte, error) {
+	record, err := storekit.CheckSum(data, no, recordKind)
+	if err != nil {
+		return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", n, id, checkpoint.ErrJournalDamaged, err)
+	}
+	return record, nil
 }
 
 // read does something that changes nothing. It is tried again if the database could not do it.
@@ -88,7 +116,7 @@ func (t *transaction) unset(ctx context.Context, r *row, kind valueKind) error {
 	if err != nil {
 		return err
 	}
-	r.Run.Bytes -= size
+	r.Run.Bytes -= size - storekit.SumSize
 	return t.drop(ctx, r, kind)
 }
 
@@ -96,7 +124,7 @@ func (t *transaction) unset(ctx context.Context, r *row, kind valueKind) error {
 func (t *transaction) put(ctx context.Context, r *row, kind valueKind, data []byte) error {
 	r.has |= kind
 	_, err := t.exec(ctx, `INSERT INTO {vals} (run, kind, data) VALUES ($1, $2, $3)
-		ON CONFLICT (run, kind) DO UPDATE SET data = excluded.data`, r.no, kind, storekit.Owned(data))
+		ON CONFLICT (run, kind) DO UPDATE SET data = excluded.data`, r.no, kind, storekit.AddSum(data, r.no, int64(kind)))
 	return err
 }
 
@@ -147,8 +175,8 @@ func (t *transaction) dropRecords(ctx context.Context, r *row) error {
 	}
 	var size int64
 	from, to := placeOf(r.no, 0), placeOf(r.no+1, 0)
-	err := t.one(ctx, `SELECT COALESCE(SUM(length(data)), 0) FROM {steps} WHERE place >= $1 AND place < $2`,
-		from, to).Scan(&size)
+	err := t.one(ctx, `SELECT COALESCE(SUM(length(data) - $3), 0) FROM {steps} WHERE place >= $1 AND place < $2`,
+		from, to, storekit.SumSize).Scan(&size)
 	if err != nil {
 		return err
 	}
@@ -188,7 +216,7 @@ func (t *transaction) append(ctx context.Context, r *row, records ...[]byte) err
 		}
 		r.Run.Steps++
 		r.Run.Bytes += int64(len(record))
-		if _, err := t.exec(ctx, insertStep, placeOf(r.no, r.nextSeq), storekit.Owned(record)); err != nil {
+		if _, err := t.exec(ctx, insertStep, placeOf(r.no, r.nextSeq), storekit.AddSum(record, r.no, recordKind)); err != nil {
 			return err
 		}
 	}
@@ -199,7 +227,7 @@ func (t *transaction) append(ctx context.Context, r *row, records ...[]byte) err
 func (s *Store) ReadRecords(ctx context.Context, checkPointID string) (records [][]byte, err error) {
 	err = s.read(ctx, "read the journal of", checkPointID, func(ctx context.Context) error {
 		records = nil
-		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT p.data FROM {runs} r
+		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT r.no, p.data FROM {runs} r
 			JOIN {steps} p ON p.place >= r.no * 16777216 AND p.place < (r.no + 1) * 16777216
 			WHERE r.tenant = $1 AND r.id = $2 ORDER BY p.place`), s.tenant, encode(checkPointID))
 		if err != nil {
@@ -207,11 +235,16 @@ func (s *Store) ReadRecords(ctx context.Context, checkPointID string) (records [
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var record []byte
-			if err := rows.Scan(&record); err != nil {
+			var no int64
+			var data []byte
+			if err := rows.Scan(&no, &data); err != nil {
 				return err
 			}
-			records = append(records, storekit.Owned(record))
+			record, err := checkRecord(checkPointID, data, no, len(records)+1)
+			if err != nil {
+				return err
+			}
+			records = append(records, record)
 		}
 		return rows.Err()
 	})

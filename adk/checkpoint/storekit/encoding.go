@@ -1,9 +1,11 @@
 package storekit
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"strconv"
 	"strings"
@@ -17,7 +19,7 @@ import (
 // refuses the row, and leaves the run to others.
 const rowVersion = 1
 
-// Encode writes the row as JSON that [DecodeRow] reads, also in later releases. Names may have any bytes: see [Escape].
+// Encode writes the row as JSON that [DecodeRow] reads, also in later releases, with a sum that it checks. Names may have any bytes: see [Escape].
 // Times are exact to a microsecond.
 func (r *Row) Encode() ([]byte, error) {
 	i := &r.Run
@@ -49,11 +51,43 @@ func (r *Row) Encode() ([]byte, error) {
 	if stop := r.Stopping; stop != nil {
 		s.Stopping = &savedStop{stop.Immediate, stop.Timeout, text(stop.Reason), text(stop.By), stop.Children}
 	}
-	return json.Marshal(&s)
+	s.Sum = noSum
+	data, err := json.Marshal(&s)
+	if err == nil {
+		hex.Encode(data[len(beforeSum):], sumOf(data))
+	}
+	return data, err
+}
+
+// A row begins with its sum: the CRC-32C of all that stands behind it.
+const (
+	noSum     = "00000000"
+	beforeSum = `{"sum":"`
+	behindSum = len(beforeSum) + len(noSum)
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sumOf(data []byte) []byte {
+	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(data[behindSum:], castagnoli))
+}
+
+// checkSum refuses a row that is not what was written.
+func checkSum(data []byte) error {
+	if !strings.HasPrefix(string(data[:min(len(data), len(beforeSum))]), beforeSum) || len(data) < behindSum {
+		return fmt.Errorf("%w: it is damaged, or was written by an older Weft: remove the run", ErrBadRow)
+	}
+	if hex.EncodeToString(sumOf(data)) != string(data[len(beforeSum):behindSum]) {
+		return fmt.Errorf("%w: its sum is wrong", ErrBadRow)
+	}
+	return nil
 }
 
 // DecodeRow reads what [Row.Encode] wrote. The error matches [ErrBadRow].
 func DecodeRow(data []byte) (*Row, error) {
+	if err := checkSum(data); err != nil {
+		return nil, err
+	}
 	var s savedRow
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadRow, err)
@@ -98,6 +132,7 @@ func DecodeRow(data []byte) (*Row, error) {
 // savedRow is a row as it is written. Members are added, with a new rowVersion if an older release must not drop them,
 // and none is given another meaning. Usage may be dropped: who executes the run next has it from its record.
 type savedRow struct {
+	Sum         string          `json:"sum"` // it is the first one
 	Version     int             `json:"v"`
 	ID          text            `json:"id,omitempty"`
 	Agent       text            `json:"agent,omitempty"`

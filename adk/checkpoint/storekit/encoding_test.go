@@ -1,10 +1,13 @@
 package storekit
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,7 +72,7 @@ func TestRow_EveryFieldIsWritten(t *testing.T) {
 func TestRow_ZeroValuesStayZero(t *testing.T) {
 	data, err := (&Row{}).Encode()
 	require.NoError(t, err)
-	require.Equal(t, `{"v":1}`, string(data))
+	require.Equal(t, `{"sum":"bbc4b098","v":1}`, string(data))
 	got, err := DecodeRow(data)
 	require.NoError(t, err)
 	require.Equal(t, &Row{}, got)
@@ -79,6 +82,35 @@ func TestDecodeRow_SaysWhatIsDamaged(t *testing.T) {
 	for _, data := range []string{"", "{", `{"born":"x"}`, `{"created":"then"}`, `[]`} {
 		_, err := DecodeRow([]byte(data))
 		require.ErrorIs(t, err, ErrBadRow, data)
+	}
+}
+
+// TestDecodeRow_NoDamageIsAnotherRow: whatever happens to a byte of a row, it is refused.
+// Rule distributed/B23.
+func TestDecodeRow_NoDamageIsAnotherRow(t *testing.T) {
+	var row Row
+	fill(reflect.ValueOf(&row).Elem())
+	whole, err := row.Encode()
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		data := slices.Clone(whole)
+		at := random.IntN(len(data))
+		switch random.IntN(4) {
+		case 0:
+			data[at] ^= byte(1 + random.IntN(255))
+		case 1:
+			data = data[:at]
+		case 2:
+			clear(data[at:min(len(data), at+8)])
+		case 3:
+			data = slices.Insert(data, at, byte(random.IntN(256)))
+		}
+		if bytes.Equal(data, whole) {
+			continue
+		}
+		_, err := DecodeRow(data)
+		require.ErrorIs(t, err, ErrBadRow, "%q", data)
 	}
 }
 

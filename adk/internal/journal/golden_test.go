@@ -20,11 +20,6 @@ var goldenJournals = map[string]struct {
 	steps   int
 	lost    int
 }{
-	"format-1": {func() [][]byte {
-		old := func(r *Record) { r.Format = 0 }
-		return [][]byte{rec(KindBegin, "", 0, func(r *Record) { r.Run, r.Format = []byte("input"), 0 }),
-			rec(KindTurn, "", 0, old), rec(KindStart, "", 0, func(r *Record) { r.Call, r.Format = "call", 0 })}
-	}, "", 2, 0},
 	"two-mixed-lives": {func() [][]byte {
 		return [][]byte{begun(), rec(KindTurn, "a", 2, nil), rec(KindLife, "b", 1, follows("a", 2)), rec(KindTurn, "a", 3, nil),
 			rec(KindTurn, "b", 2, nil), rec(KindTurn, "a", 4, nil), rec(KindTurn, "b", 3, nil)}
@@ -122,4 +117,16 @@ func TestContinue_WhoCameSecondIsBusy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "b", next.past.life)
 	require.Equal(t, 1, past.Steps)
+}
+
+// A journal of a build that was not released is refused, and never taken for none: the run would begin anew.
+// Rule distributed/J8.
+func TestReplay_RefusesJournalsOfOlderBuilds(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "format-1.golden"))
+	require.NoError(t, err)
+	var records [][]byte
+	require.NoError(t, json.Unmarshal(data, &records))
+	_, _, err = replayOf(t, records...)
+	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorContains(t, err, "was written by an older Weft")
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/internal/core"
-	"github.com/weftgo/weft/internal/serialization"
 )
 
 // SavingTime is how long a store may take to record what has happened already, whatever has become of the run.
@@ -168,7 +167,7 @@ func decodeAll(records [][]byte) ([]entry, error) {
 	for i, data := range records {
 		r, err := decode(data)
 		if err == nil {
-			err = checkFormat(r)
+			err = r.check()
 		}
 		if err != nil {
 			return entries, recordError(i, r, err)
@@ -317,7 +316,7 @@ func EncodeEnd(end *End) ([]byte, error) {
 func DecodeEnd(data []byte) (*End, error) {
 	r, err := decode(data)
 	if err == nil {
-		err = checkFormat(r)
+		err = checkFormat(r.Format)
 	}
 	if err != nil || r.Kind != KindEnd || r.End == nil {
 		return nil, errors.Join(errors.New("it is no end of a run"), err)
@@ -479,18 +478,4 @@ func (j *Journal) forgetBelow(scope string) {
 	inside := func(position string) bool { return strings.HasPrefix(position, scope) }
 	maps.DeleteFunc(j.now, func(position string, _ *steps) bool { return inside(position) })
 	maps.DeleteFunc(j.visits, func(position string, _ *Visit) bool { return inside(position) })
-}
-
-func encode(r *Record) ([]byte, error) { return new(serialization.InternalSerializer).Marshal(r) }
-
-func decode(data []byte) (*Record, error) {
-	var v any
-	if err := new(serialization.InternalSerializer).Unmarshal(data, &v); err != nil {
-		return nil, err
-	}
-	r, ok := v.(*Record)
-	if !ok {
-		return nil, fmt.Errorf("it is %T", v)
-	}
-	return r, nil
 }

@@ -98,16 +98,18 @@ func TestReplay_FindsTheLastTurnAndItsCalls(t *testing.T) {
 
 func TestReplay_RefusesWhatIsNoJournal(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
-	data, err := encode(&Record{Kind: KindTurn, Visit: "a", Keep: 3})
+	data, err := encode(&Record{Kind: KindTurn, Life: "l", N: 2, Visit: "a", Keep: 3})
 	require.NoError(t, err)
 	store.records["1"] = [][]byte{data}
 	past, err := New(store, "1").Replay(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, past.Run)
 	require.True(t, past.Stray, "what a process wrote that had lost the run is no journal")
-	begin, err := encode(&Record{Kind: KindBegin, Run: []byte("input")})
+	begin, err := encode(&Record{Kind: KindBegin, Life: "l", N: 1, Format: Format, Run: []byte("input")})
 	require.NoError(t, err)
-	store.records["1"] = [][]byte{begin, data, data}
+	again, err := encode(&Record{Kind: KindTurn, Life: "l", N: 3, Visit: "a", Keep: 3})
+	require.NoError(t, err)
+	store.records["1"] = [][]byte{begin, data, again}
 	j := New(store, "1")
 	_, err = j.Replay(t.Context())
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ type sifted struct {
 	before []stretch
 	// kept are the records that count, the first one of kind begin. None: there is no journal.
 	kept []entry
-	// life is the current one, "" in a journal of format 1.
+	// life is the current one.
 	life string
 	// dropped are the others that stand behind the last begin.
 	dropped []entry
@@ -84,17 +84,13 @@ func (s *sifted) stretchesTo(life string) []stretch {
 // repeats reports whether the record is the one before it of its life, again.
 func (e entry) repeats(kept []entry) bool {
 	last := kept[len(kept)-1]
-	return e.Life != "" && last.Life == e.Life && last.N == e.N && bytes.Equal(last.data, e.data)
+	return last.Life == e.Life && last.N == e.N && bytes.Equal(last.data, e.data)
 }
 
-// intact returns the records before the first gap in a life, and an error if there is one. Records of format 1 have no
-// numbers.
+// intact returns the records before the first gap in a life, and an error if there is one.
 func intact(kept []entry) ([]entry, error) {
 	next := map[string]int{}
 	for i, e := range kept {
-		if e.Life == "" {
-			continue
-		}
 		next[e.Life]++
 		if e.N != next[e.Life] {
 			return kept[:i], &core.JournalError{Record: e.index + 1, Life: e.Life, Err: fmt.Errorf(
@@ -122,15 +118,6 @@ func (s *sifted) lostCalls() (calls []*Record) {
 		}
 	}
 	return calls
-}
-
-// checkFormat refuses records of a newer Weft.
-func checkFormat(r *Record) error {
-	if r.Format > Format {
-		return fmt.Errorf("%w: the journal has format %d, and at most format %d is known: use a newer Weft",
-			core.ErrNewerFormat, r.Format, Format)
-	}
-	return nil
 }
 
 // newLife is the name of a life: 16 hex digits.

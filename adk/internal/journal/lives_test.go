@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -195,17 +196,50 @@ func TestReplay_RefusesGapsAndOtherRepeats(t *testing.T) {
 
 func TestReplay_RefusesANewerFormat(t *testing.T) {
 	_, _, err := replayOf(t, rec(KindBegin, "a", 1, func(r *Record) { r.Format = Format + 1 }))
-	require.ErrorContains(t, err, "format 3, and at most format 2 is known: use a newer Weft")
+	require.ErrorContains(t, err, "format 4, and at most format 3 is known: use a newer Weft")
 }
 
-func TestReplay_ReadsFormat1(t *testing.T) {
-	turn := rec(KindTurn, "", 0, func(r *Record) { r.Format = 0 })
-	past, j, err := replayOf(t, rec(KindBegin, "", 0, func(r *Record) { r.Run, r.Format = []byte("input"), 0 }), turn, turn)
-	require.NoError(t, err)
-	require.Equal(t, "input", string(past.Run))
-	require.Len(t, j.earlier, 2)
-	require.NoError(t, j.Adopt(Rest{}))
-	require.NoError(t, j.Continue(t.Context(), nil))
+// Rule distributed/J8.
+func TestReplay_RefusesRecordsThatNoJournalHas(t *testing.T) {
+	for name, record := range map[string][]byte{
+		"a beginning without a format": rec(KindBegin, "a", 1, func(r *Record) { r.Format = 0 }),
+		"an older format":              rec(KindBegin, "a", 1, func(r *Record) { r.Format = Format - 1 }),
+		"no life":                      rec(KindBegin, "", 0, nil),
+		"no number":                    rec(KindBegin, "a", 0, nil),
+	} {
+		_, _, err := replayOf(t, record)
+		require.ErrorIs(t, err, core.ErrJournalDamaged, name)
+	}
+}
+
+// TestReplay_NoDamageIsAnotherRecord: whatever happens to a byte of a record, it is refused.
+// Rule distributed/J5.
+func TestReplay_NoDamageIsAnotherRecord(t *testing.T) {
+	whole := [][]byte{begun(), rec(KindTurn, "a", 2, nil), rec(KindLife, "b", 1, follows("a", 2)),
+		rec(KindStart, "b", 2, func(r *Record) { r.Call = "paid" })}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		records := slices.Clone(whole)
+		n := random.IntN(len(records))
+		data := slices.Clone(records[n])
+		at := random.IntN(len(data))
+		switch random.IntN(4) {
+		case 0:
+			data[at] ^= byte(1 + random.IntN(255))
+		case 1:
+			data = data[:at]
+		case 2:
+			clear(data[at:min(len(data), at+8)])
+		case 3:
+			data = slices.Insert(data, at, byte(random.IntN(256)))
+		}
+		if bytes.Equal(data, records[n]) {
+			continue
+		}
+		records[n] = data
+		_, _, err := replayOf(t, records...)
+		require.Error(t, err, "record %d is %q", n, data)
+	}
 }
 
 func TestReplay_CollectsTheAnswersOfAllLives(t *testing.T) {

@@ -24,17 +24,11 @@ const (
 	KindFailed Kind = "failed"
 )
 
-// Format is that of the journals which are written.
-//
-//	1  records without lives: nothing says which of several processes wrote what
-//	2  every record has its life (see [sift])
-const Format = 2
-
 // Record is one step of a run.
 type Record struct {
 	Kind Kind
 	// Life is what one process does with the run, from taking it up to its end there. N counts the records of the life
-	// from 1. Both are in every record of format 2.
+	// from 1. Both are in every record of a journal.
 	Life string
 	N    int
 	// Format is in records of kind begin and life, and so is Answers: what the run was resumed with, by the IDs of its

@@ -399,4 +399,4 @@ func (s *Store) RemoveRecords(ctx context.Context, id string) error {
 }
 
 // EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
-func (s *Store) EventRetention() time.Duration { return s.retention.Events }
+func (s *Store) EventRetention() time.Duration { return s.retention.ForEvents() }

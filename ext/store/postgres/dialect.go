@@ -27,6 +27,7 @@ func Dialect() sqlrun.Dialect {
 		Token:        `nextval('{tokens}')`,
 		ForUpdate:    " FOR UPDATE",
 		SkipLocked:   " FOR UPDATE SKIP LOCKED",
+		Explain:      "EXPLAIN",
 		LockSchema:   `LOCK TABLE {schema} IN EXCLUSIVE MODE`,
 		Retryable:    isPassing,
 		Full:         isFull,

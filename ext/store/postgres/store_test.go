@@ -52,6 +52,12 @@ func TestDialect_Conforms(t *testing.T) {
 	sqlruntest.Run(t, func(t *testing.T) sqlrun.Config { return sqlrun.Config{DB: newPool(t), Dialect: Dialect()} })
 }
 
+// Rule distributed/B9.
+func TestStore_CostsNoMoreTheMoreItKeeps(t *testing.T) {
+	ofTest(t)
+	sqlruntest.Scale(t, func(t *testing.T) sqlrun.Config { return sqlrun.Config{DB: newPool(t), Dialect: Dialect()} })
+}
+
 // TestNew_RefusesWhatCannotWork.
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	_, err := Open(t.Context(), "")

@@ -51,15 +51,15 @@ const (
 // OpenEvents opens the events of runs, for runlog.Config.
 func (s *Store) OpenEvents() *Events { return &Events{store: s} }
 
-func (s *Store) streamKey(id string) string { return s.prefix + "{" + hashed(id) + "}:events" }
+func (s *Store) streamKey(id string) string { return s.prefix + "events:" + hashed(id) }
 func (s *Store) logsKey() string            { return s.prefix + "logs" }
 func (s *Store) saidKey() string            { return s.prefix + "said" }
 
 // addEvents adds events to a stream.
 //
-//	KEYS  stream
-//	ARGV  token, the longest stream, for how many milliseconds it stays (0 for ever), and of each event: token, number,
-//	      "d" for a delta, "e" for an end, or "", span, event
+//	KEYS  stream, the list of runs with events
+//	ARGV  run, time, token, the longest stream, for how many milliseconds it stays (0 for ever), and of each event: token,
+//	      number, "d" for a delta, "e" for an end, or "", span, event
 //
 // It returns 0 if the stream has events of a higher token. Events that it has are skipped. An end removes the deltas of
 // its span, whose IDs are in a list.
@@ -69,12 +69,13 @@ if #top > 0 then
   local t, s = string.match(top[1][1], '(%d+)-(%d+)')
   token, seq = tonumber(t), tonumber(s)
 end
-if tonumber(ARGV[1]) < token then return 0 end
-for i = 4, #ARGV, 5 do
+if tonumber(ARGV[3]) < token then return 0 end
+redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
+for i = 6, #ARGV, 5 do
   local t, s, deltas = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), KEYS[1] .. ':' .. ARGV[i + 3]
   if t > token or t == token and s > seq then
     local id = ARGV[i] .. '-' .. ARGV[i + 1]
-    redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], id, 'e', ARGV[i + 4])
+    redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], id, 'e', ARGV[i + 4])
     if ARGV[i + 2] == 'd' then
       redis.call('RPUSH', deltas, id)
       redis.call('EXPIRE', deltas, 3600)
@@ -86,7 +87,15 @@ for i = 4, #ARGV, 5 do
     redis.call('DEL', deltas)
   end
 end
-if ARGV[3] == '0' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+if ARGV[5] == '0' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[5]) end
+return 1`)
+
+// forgetEvents takes a run out of the list of those with events if it has none.
+//
+//	KEYS  stream, the list of runs with events
+//	ARGV  run
+var forgetEvents = redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
 return 1`)
 
 // Append adds events.
@@ -99,7 +108,7 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 	if end, ok := events[len(events)-1].Data.(*runlog.RunEndData); ok && end.Status.IsFinal() {
 		keep = s.keepEvents().Milliseconds()
 	}
-	args := []any{events[0].Token, longestStream, keep}
+	args := []any{run, time.Now().UnixMicro(), events[0].Token, longestStream, keep}
 	for i := range events {
 		event, kind := &events[i], ""
 		switch {
@@ -114,13 +123,7 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 		}
 		args = append(args, event.Token, event.Seq, kind, uint64(event.Span), data)
 	}
-	_, err := try(ctx, s, func() *redis.IntCmd {
-		return s.client.ZAdd(ctx, s.logsKey(), redis.Z{Score: float64(time.Now().UnixMicro()), Member: run})
-	})
-	var added int64
-	if err == nil {
-		added, err = s.run(ctx, addEvents, []string{s.streamKey(run)}, args...).Int64()
-	}
+	added, err := s.run(ctx, addEvents, []string{s.streamKey(run), s.logsKey()}, args...).Int64()
 	switch {
 	case err != nil:
 		return storekit.Failed("add events to", run, err)
@@ -133,14 +136,7 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 
 // keepEvents is for how long events of a run that has ended are kept, 0 for ever.
 func (s *Store) keepEvents() time.Duration {
-	switch keep := s.retention.Events; {
-	case keep == 0:
-		return time.Hour
-	case keep < 0:
-		return 0
-	default:
-		return keep
-	}
+	return max(0, s.retention.ForEvents())
 }
 
 // eventPage is how many events are read at a time.
@@ -276,7 +272,7 @@ func (e *Events) List(ctx context.Context, q runlog.Query) iter.Seq2[runlog.Info
 			if info, exists, err = e.Inspect(ctx, runs[i]); exists {
 				infos = append(infos, info)
 			} else if err == nil {
-				err = s.client.ZRem(ctx, s.logsKey(), runs[i]).Err()
+				err = s.run(ctx, forgetEvents, []string{s.streamKey(runs[i]), s.logsKey()}, runs[i]).Err()
 			}
 		}
 		if err != nil {
@@ -290,7 +286,7 @@ func (e *Events) List(ctx context.Context, q runlog.Query) iter.Seq2[runlog.Info
 // Delete removes the events of a run.
 func (e *Events) Delete(ctx context.Context, run string) error {
 	s := e.store
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, s.streamKey(run))
 		p.ZRem(ctx, s.logsKey(), run)
 		return nil

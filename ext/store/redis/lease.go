@@ -50,13 +50,16 @@ func (l *lease) sign(ctx context.Context, doing, appends string, record []byte) 
 	case <-ctx.Done():
 		return storekit.FailedOnce(doing, l.ID(), ctx.Err())
 	}
-	if record == nil {
+	if appends == "1" {
+		record = storekit.AddSum(record, placeOf(l.ID()), recordKind)
+	} else {
 		record = []byte{}
 	}
 	for {
 		s := l.store
-		answer, err := s.run(ctx, sign, []string{s.runKey(l.ID()), s.stepsKey(l.ID())},
-			l.Token(), l.life, l.TTL().Microseconds(), appends, record).StringSlice()
+		keys := []string{s.runKey(l.ID()), s.stepsKey(l.ID()), s.dueKey(), s.expiresKey()}
+		answer, err := s.run(ctx, sign, keys,
+			l.Token(), l.life, l.TTL().Microseconds(), appends, record, l.ID()).StringSlice()
 		if err != nil {
 			l.unsure = l.unsure || appends == "1"
 			return storekit.FailedOnce(doing, l.ID(), err)
@@ -109,8 +112,8 @@ func (l *lease) write(ctx context.Context, doing, id string, value []byte, do fu
 
 func (l *lease) Set(ctx context.Context, id string, checkPoint []byte) error {
 	return l.write(ctx, "set", id, checkPoint, func(r *row, now time.Time) (change, error) {
-		before, _, err := l.store.Get(ctx, id)
-		r.Run.Bytes += int64(len(checkPoint) - len(before))
+		before, err := l.store.checkpointSize(ctx, id)
+		r.Run.Bytes += int64(len(checkPoint)) - before
 		r.Renew(now)
 		return change{setCheckpoint: storekit.Owned(checkPoint)}, err
 	})
@@ -118,8 +121,8 @@ func (l *lease) Set(ctx context.Context, id string, checkPoint []byte) error {
 
 func (l *lease) Delete(ctx context.Context, id string) error {
 	return l.write(ctx, "delete", id, nil, func(r *row, _ time.Time) (change, error) {
-		before, _, err := l.store.Get(ctx, id)
-		r.Run.Bytes -= int64(len(before))
+		before, err := l.store.checkpointSize(ctx, id)
+		r.Run.Bytes -= before
 		return change{dropped: true}, err
 	})
 }
@@ -132,10 +135,8 @@ func (l *lease) RemoveRecords(ctx context.Context, id string) error {
 
 // forget takes the records out of the books.
 func (l *lease) forget(ctx context.Context, r *row) error {
-	records, err := l.store.ReadRecords(ctx, l.ID())
-	for _, record := range records {
-		r.Run.Bytes -= int64(len(record))
-	}
+	_, size, err := l.store.recordsSize(ctx, l.ID())
+	r.Run.Bytes -= size
 	r.Run.Steps = 0
 	return err
 }
@@ -168,11 +169,11 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 		r.Run.Bytes += int64(len(r.Result) - result)
 		c = change{dropSteps: end.DropRecords, setCheckpoint: end.Checkpoint, dropped: end.Status == checkpoint.Done}
 		if c.setCheckpoint != nil || c.dropped {
-			before, _, err := l.store.Get(ctx, l.ID())
+			before, err := l.store.checkpointSize(ctx, l.ID())
 			if err != nil {
 				return c, err
 			}
-			r.Run.Bytes += int64(len(end.Checkpoint) - len(before))
+			r.Run.Bytes += int64(len(end.Checkpoint)) - before
 		}
 		if end.DropRecords {
 			if err := l.forget(ctx, r); err != nil {

@@ -75,14 +75,20 @@ func (s *Store) tryRewrite(
 	if r != nil {
 		isRun = "1"
 	}
-	args := []any{version, isRun, before, after, len(records)}
+	stored := func(value []byte) []byte {
+		if !exists {
+			return []byte{}
+		}
+		return storekit.AddSum(value, placeOf(id), checkpointKind)
+	}
+	args := []any{version, isRun, stored(before), stored(after), len(records)}
 	for _, record := range records {
 		again, err := f(checkpoint.RecordValue, record)
 		if err != nil {
 			return false, err
 		}
 		changed, grown = changed || !bytes.Equal(again, record), grown+len(again)-len(record)
-		args = append(args, again)
+		args = append(args, storekit.AddSum(again, placeOf(id), recordKind))
 	}
 	if r != nil {
 		old, err := r.Row.Encode()

@@ -24,6 +24,8 @@ type row struct {
 	// bad is set if the row cannot be read. Then only ID, version and what is in fields of its own are known.
 	bad     *storekit.RowError
 	version string
+	// serial is the index of the runs of its key, "" if it has none. Also a row that cannot be read has it.
+	serial string
 	// life is how many records the lease has appended.
 	life int64
 }
@@ -37,7 +39,8 @@ type change struct {
 }
 
 // rowFields are those of the hash of a run that a row is made of.
-var rowFields = []string{"v", "row", "token", "held", "until", "steps", "bytes", "attempts", "status", "expires", "updated", "life", "todo"}
+var rowFields = []string{"v", "row", "token", "held", "until", "steps", "bytes", "attempts", "status", "expires", "updated", "life", "todo",
+	"serial"}
 
 // read reads the row of an ID; nil if there is none. version is that of what is there, for who makes one. A row that
 // cannot be read is an error.
@@ -70,7 +73,7 @@ func (s *Store) readRow(id string, values []any) (r *row, version string) {
 	if values[1] == nil {
 		return nil, version
 	}
-	r = &row{version: version}
+	r = &row{version: version, serial: text(13)}
 	decoded, err := storekit.DecodeRow([]byte(text(1)))
 	if err == nil {
 		r.Row = *decoded
@@ -137,20 +140,19 @@ func (r *row) fields() ([]any, error) {
 	return []any{"row", encoded, "token", r.Run.Token, "held", held, "until", micros(r.Run.LeaseUntil),
 		"steps", r.Run.Steps, "bytes", r.Run.Bytes, "attempts", r.Run.Attempts, "taken", r.TakenSteps,
 		"status", string(r.Run.Status), "expires", micros(r.Run.Expires), "updated", micros(r.Run.Updated),
-		"life", r.life, "stop", stop, "todo", others}, nil
+		"life", r.life, "stop", stop, "todo", others, "serial", r.serial}, nil
 }
 
 // errChanged says that somebody wrote the row since it was read.
 var errChanged = errors.New("the row was changed")
 
-// write writes a row, and what changes with it, if nobody wrote the row since. The indexes are written before.
+// write writes a row, and what changes with it, if nobody wrote the row since.
 func (s *Store) write(ctx context.Context, r *row, c change) error {
-	id := r.Run.ID
+	if r.Run.Key != "" {
+		r.serial = hashed(r.Run.Key)
+	}
 	fields, err := r.fields()
 	if err != nil {
-		return err
-	}
-	if err := s.index(ctx, r); err != nil {
 		return err
 	}
 	drop, op := "0", ""
@@ -163,43 +165,18 @@ func (s *Store) write(ctx context.Context, r *row, c change) error {
 	case c.dropped:
 		op = "drop"
 	}
-	args := append([]any{r.version, rand.Text(), drop, op, c.setCheckpoint, len(fields)}, fields...)
+	keys, args := s.indexed(r.Run.ID, r.version, r)
+	place := placeOf(r.Run.ID)
+	args = append(args, rand.Text(), time.Now().UnixMicro(), drop, op, storekit.AddSum(c.setCheckpoint, place, checkpointKind), len(fields))
+	args = append(args, fields...)
 	for _, record := range c.records {
-		args = append(args, record)
+		args = append(args, storekit.AddSum(record, place, recordKind))
 	}
-	done, err := s.run(ctx, replace, []string{s.runKey(id), s.stepsKey(id)}, args...).Int()
+	done, err := s.run(ctx, replace, keys, args...).Int()
 	if err == nil && done == 0 {
 		err = errChanged
 	}
 	return err
-}
-
-// index notes where the run is to be looked for.
-func (s *Store) index(ctx context.Context, r *row) error {
-	id := r.Run.ID
-	return s.put(ctx, func(p redis.Pipeliner) {
-		earliest := func(key string, t time.Time) {
-			p.ZAddArgs(ctx, key, redis.ZAddArgs{LT: true, Members: []redis.Z{{Score: float64(micros(t)), Member: id}}})
-		}
-		if due, ok := r.dueFrom(); ok {
-			earliest(s.dueKey(), due)
-		}
-		if !r.Run.Expires.IsZero() {
-			earliest(s.expiresKey(), r.Run.Expires)
-		}
-		if r.BlocksKey() {
-			p.ZAdd(ctx, s.keyKey(r.Run.Key), redis.Z{Score: float64(r.Born), Member: id})
-		}
-	})
-}
-
-// dueFrom is from when on a worker may have to take the run.
-func (r *row) dueFrom() (time.Time, bool) {
-	from, ok := r.DueFrom()
-	if r.Run.Owner != "" {
-		from = r.Run.LeaseUntil
-	}
-	return from, ok
 }
 
 // update changes the row of an ID. do gets nil if there is none, and may be called again when somebody else was faster.

@@ -32,22 +32,16 @@ func (s *Store) make(ctx context.Context, id string, n checkpoint.NewRun, now ti
 	if err != nil {
 		return nil, change{}, err
 	}
-	if err := s.known(ctx, id); err != nil {
-		return nil, change{}, storekit.FailedOnce("submit", id, err)
-	}
 	r := &row{Row: *made}
 	r.Run.Tenant = s.tenant
 	// What was written without a lease is the run's.
-	before, err := s.ReadRecords(ctx, id)
+	steps, size, err := s.recordsSize(ctx, id)
 	if err != nil {
 		return nil, change{}, err
 	}
-	for _, record := range before {
-		r.Run.Steps++
-		r.Run.Bytes += int64(len(record))
-	}
-	data, _, err := s.Get(ctx, id)
-	r.Run.Bytes += int64(len(data))
+	r.Run.Steps, r.Run.Bytes = r.Run.Steps+steps, r.Run.Bytes+size
+	size, err = s.checkpointSize(ctx, id)
+	r.Run.Bytes += size
 	return r, change{records: n.Records}, err
 }
 
@@ -195,7 +189,7 @@ func (s *Store) inFront(ctx context.Context, r *row, now time.Time) (*row, error
 	}
 	for _, m := range members {
 		id := m.Member.(string)
-		other, _, err := s.readAny(ctx, id)
+		other, version, err := s.readAny(ctx, id)
 		if err == nil && other != nil && other.bad != nil { // the index says what the row does not
 			other.Run.Key, other.Born = r.Run.Key, uint64(m.Score)
 		}
@@ -203,7 +197,7 @@ func (s *Store) inFront(ctx context.Context, r *row, now time.Time) (*row, error
 		case err != nil:
 			return nil, err
 		case other == nil || !other.BlocksKey():
-			if err := s.correct(ctx, key, m, ""); err != nil {
+			if err := s.mend(ctx, id, version, hashed(r.Run.Key), other); err != nil {
 				return nil, err
 			}
 		case r.IsBehind(&other.Row, now):
@@ -211,11 +205,6 @@ func (s *Store) inFront(ctx context.Context, r *row, now time.Time) (*row, error
 		}
 	}
 	return nil, nil
-}
-
-// correct moves a member of an index that turned out to be wrong.
-func (s *Store) correct(ctx context.Context, key string, seen redis.Z, score string) error {
-	return s.run(ctx, correct, []string{key}, seen.Member, strconv.FormatFloat(seen.Score, 'f', -1, 64), score).Err()
 }
 
 // upTo are the members of an index whose time has come, at most so many if that is not 0.
@@ -289,10 +278,8 @@ func (s *Store) dueAmong(ctx context.Context, seen []redis.Z, due checkpoint.Due
 		case r != nil && r.bad != nil: // who can read it finds it there
 			kept++
 			found = append(found, r)
-		case !may:
-			err = s.correct(ctx, s.dueKey(), seen[i], "")
-		case from.After(now):
-			err = s.correct(ctx, s.dueKey(), seen[i], strconv.FormatInt(from.UnixMicro(), 10))
+		case !may || from.After(now):
+			err = s.mend(ctx, ids[i], versionOf(r), "", r)
 		default:
 			kept++
 			if _, is := r.DueAt(now); is && r.IsAmong(due) {
@@ -427,7 +414,7 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *ro
 		if err := ctx.Err(); err != nil {
 			return false, storekit.FailedOnce(doing, id, err)
 		}
-		score, err := try(ctx, s, func() *redis.FloatCmd { return s.client.ZScore(ctx, s.idsKey(), id) })
+		_, err := try(ctx, s, func() *redis.FloatCmd { return s.client.ZScore(ctx, s.idsKey(), id) })
 		if errors.Is(err, redis.Nil) {
 			return false, nil
 		}
@@ -446,19 +433,20 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *ro
 		if err := check(r, now); err != nil {
 			return false, err
 		}
-		done, err := s.run(ctx, remove, []string{s.runKey(id), s.stepsKey(id)}, version).Int()
+		keys, _ := s.indexed(id, version, r)
+		done, err := s.run(ctx, remove, keys, version, id).Int()
 		if err == nil && done == 0 {
 			continue
-		}
-		if err == nil {
-			err = s.correct(ctx, s.idsKey(), redis.Z{Score: score, Member: id}, "")
 		}
 		return err == nil, storekit.FailedOnce(doing, id, err)
 	}
 }
 
-// Sweep removes runs that have expired.
+// Sweep removes runs that have expired, and has the indexes of some more runs say what their rows do.
 func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
+	if err := s.mendSome(ctx); err != nil {
+		return swept, storekit.FailedOnce("sweep", "", err)
+	}
 	now, err := s.now(ctx)
 	if err != nil {
 		return swept, storekit.FailedOnce("sweep", "", err)
@@ -468,38 +456,44 @@ func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, e
 		return swept, storekit.FailedOnce("sweep", "", err)
 	}
 	for _, m := range seen {
-		id := m.Member.(string)
-		r, _, err := s.readAny(ctx, id)
-		switch {
-		case err != nil:
-			return swept, storekit.FailedOnce("sweep", id, err)
-		case r == nil || r.Run.Expires.IsZero():
-			err = s.correct(ctx, s.expiresKey(), m, "")
-		case !r.Expired(now):
-			if r.Run.Expires.After(now) {
-				err = s.correct(ctx, s.expiresKey(), m, strconv.FormatInt(r.Run.Expires.UnixMicro(), 10))
-			}
-		case swept.Runs == limit:
+		if swept.Runs == limit {
 			swept.More = true
 			return swept, nil
-		default:
-			var removed bool
-			removed, err = s.removeIf(ctx, "sweep", id, func(r *row, now time.Time) error {
-				if r == nil || !r.Expired(now) {
-					return errKept
-				}
-				return nil
-			})
-			if removed {
-				swept.Runs++
-				err = s.correct(ctx, s.expiresKey(), m, "")
-			}
 		}
-		if err != nil && !errors.Is(err, errKept) {
+		id := m.Member.(string)
+		removed, err := s.sweepOne(ctx, id, now)
+		if err != nil {
 			return swept, storekit.FailedOnce("sweep", id, err)
+		}
+		if removed {
+			swept.Runs++
 		}
 	}
 	return swept, nil
+}
+
+// sweepOne removes a run that the index says has expired.
+func (s *Store) sweepOne(ctx context.Context, id string, now time.Time) (removed bool, err error) {
+	r, version, err := s.readAny(ctx, id)
+	switch {
+	case err != nil:
+		return false, err
+	case r == nil || r.Run.Expires.IsZero() || r.Run.Expires.After(now):
+		if r != nil && r.bad != nil {
+			return false, nil
+		}
+		return false, s.mend(ctx, id, version, "", r)
+	}
+	removed, err = s.removeIf(ctx, "sweep", id, func(r *row, now time.Time) error {
+		if r == nil || !r.Expired(now) {
+			return errKept
+		}
+		return nil
+	})
+	if errors.Is(err, errKept) {
+		err = nil
+	}
+	return removed, err
 }
 
 // readStop reads a request to stop.

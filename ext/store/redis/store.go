@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"iter"
 	"log/slog"
 	"slices"
@@ -78,7 +79,23 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	}
 	s := &Store{client: conf.Client, root: conf.Prefix, retention: conf.Retention, patience: conf.Patience,
 		replicas: conf.Replicas, passedOver: new(storekit.PassedOver[string]), stops: storekit.NewStopWatch[string](lookForStops, nil)}
+	if err := s.checkLayout(ctx); err != nil {
+		return nil, err
+	}
 	return s.Tenant(""), nil
+}
+
+// checkLayout refuses runs that are kept where this package does not look for them.
+func (s *Store) checkLayout(ctx context.Context) error {
+	old, err := try(ctx, s, func() *redis.IntCmd { return s.client.Exists(ctx, s.oldTokenKey()) })
+	switch {
+	case err != nil:
+		return fmt.Errorf("redis: %w", err)
+	case old > 0:
+		return fmt.Errorf("redis: the keys that begin with %q were written by an older Weft, and cannot be read: remove them, "+
+			"or set another Config.Prefix", s.root+":")
+	}
+	return nil
 }
 
 // warnOfDurability says what the server loses when it dies. Some do not allow to be asked.
@@ -97,7 +114,7 @@ func warnOfDurability(ctx context.Context, conf Config) {
 // Tenant returns a store on the same server that sees and writes only the runs of a tenant. Any bytes are a name.
 func (s *Store) Tenant(name string) *Store {
 	own := *s
-	own.tenant, own.prefix = name, s.root+":"+hashed(name)+":"
+	own.tenant, own.prefix = name, s.root+":{"+hashed(name)+"}:"
 	return &own
 }
 
@@ -110,28 +127,24 @@ func hashed(name string) string {
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
 }
 
-// Keys of a run share a hash tag, so that they are in one slot of a cluster.
-func (s *Store) runKey(id string) string   { return s.prefix + "{" + hashed(id) + "}:run" }
-func (s *Store) stepsKey(id string) string { return s.prefix + "{" + hashed(id) + "}:steps" }
+// Keys of a tenant share a hash tag, so that they are in one slot of a cluster: a script that changes a run changes in the
+// same step where it is to be looked for.
+func (s *Store) runKey(id string) string   { return s.prefix + "run:" + hashed(id) }
+func (s *Store) stepsKey(id string) string { return s.prefix + "steps:" + hashed(id) }
 
-// Indexes are sorted sets of IDs. They are written before a row: one that a crash leaves behind names a run that is not
-// there, or not due yet, which whoever finds it corrects. None is ever missing.
+// Indexes are sorted sets of IDs (see index.go).
 func (s *Store) idsKey() string            { return s.prefix + "ids" }
 func (s *Store) dueKey() string            { return s.prefix + "due" }
 func (s *Store) expiresKey() string        { return s.prefix + "expires" }
 func (s *Store) keyKey(key string) string  { return s.prefix + "key:" + hashed(key) }
+func (s *Store) mendedKey() string         { return s.prefix + "mended" }
 func (s *Store) lockKey(key string) string { return s.prefix + "lock:" + hashed(key) }
-func (s *Store) tokenKey() string          { return s.root + ":token" }
+func (s *Store) tokenKey() string          { return s.root + ":tokens" }
+func (s *Store) oldTokenKey() string       { return s.root + ":token" } // of builds that kept keys elsewhere
 
 // now is the clock of the server.
 func (s *Store) now(ctx context.Context) (time.Time, error) {
 	return try(ctx, s, func() *redis.TimeCmd { return s.client.Time(ctx) })
-}
-
-// known puts an ID into the list of all.
-func (s *Store) known(ctx context.Context, id string) error {
-	added := redis.ZAddArgs{GT: true, Members: []redis.Z{{Score: float64(time.Now().UnixMicro()), Member: id}}}
-	return s.put(ctx, func(p redis.Pipeliner) { p.ZAddArgs(ctx, s.idsKey(), added) })
 }
 
 // Get returns the checkpoint, and false when there is none with that ID.
@@ -140,24 +153,53 @@ func (s *Store) Get(ctx context.Context, id string) ([]byte, bool, error) {
 	if errors.Is(err, redis.Nil) {
 		return nil, false, nil
 	}
-	if err == nil {
-		return []byte(data), true, nil
+	if err != nil {
+		return nil, false, storekit.Failed("get", id, err)
 	}
-	return nil, false, storekit.Failed("get", id, err)
+	value, err := storekit.CheckSum([]byte(data), placeOf(id), checkpointKind)
+	if err != nil {
+		return nil, false, storekit.NewRowError(id, fmt.Errorf("the checkpoint: %w", err))
+	}
+	return value, true, nil
+}
+
+// The kinds of values, for their sums.
+const (
+	recordKind = iota
+	checkpointKind
+)
+
+// placeOf says for sums of which run a value is.
+func placeOf(id string) int64 { return int64(crc32.ChecksumIEEE([]byte(id))) }
+
+// checkpointSize is how long the checkpoint is, also one that was damaged; 0 for none.
+func (s *Store) checkpointSize(ctx context.Context, id string) (int64, error) {
+	n, err := try(ctx, s, func() *redis.IntCmd { return s.client.HStrLen(ctx, s.runKey(id), "checkpoint") })
+	return max(0, n-storekit.SumSize), storekit.Failed("get", id, err)
+}
+
+// recordsSize is how many records there are, and how long, also if one was damaged.
+func (s *Store) recordsSize(ctx context.Context, id string) (n int, size int64, err error) {
+	texts, err := try(ctx, s, func() *redis.StringSliceCmd { return s.client.LRange(ctx, s.stepsKey(id), 0, -1) })
+	for _, text := range texts {
+		size += int64(max(0, len(text)-storekit.SumSize))
+	}
+	return len(texts), size, storekit.Failed("read the journal of", id, err)
 }
 
 // Set stores the checkpoint.
 func (s *Store) Set(ctx context.Context, id string, checkPoint []byte) error {
-	err := s.check(ctx, "set", id, checkPoint)
+	return s.keep(ctx, "set", id, "set", checkPoint, checkpointKind)
+}
+
+// keep writes a value of an ID without a lease.
+func (s *Store) keep(ctx context.Context, doing, id, op string, value []byte, kind int64) error {
+	err := s.check(ctx, doing, id, value)
 	if err == nil {
-		err = s.known(ctx, id)
+		keys := []string{s.runKey(id), s.stepsKey(id), s.idsKey()}
+		err = s.run(ctx, keep, keys, id, time.Now().UnixMicro(), op, storekit.AddSum(value, placeOf(id), kind)).Err()
 	}
-	if err == nil {
-		err = s.put(ctx, func(p redis.Pipeliner) {
-			p.HSet(ctx, s.runKey(id), "checkpoint", checkPoint, "modified", time.Now().UnixMicro())
-		})
-	}
-	return storekit.Failed("set", id, err)
+	return storekit.Failed(doing, id, err)
 }
 
 func (s *Store) check(ctx context.Context, doing, id string, value []byte) error {
@@ -175,17 +217,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 
 // AppendRecord adds a record: twice, if the answer gets lost. Who reads a journal knows records by their numbers.
 func (s *Store) AppendRecord(ctx context.Context, id string, record []byte) error {
-	err := s.check(ctx, "append to the journal of", id, record)
-	if err == nil {
-		err = s.known(ctx, id)
-	}
-	if err == nil {
-		err = s.put(ctx, func(p redis.Pipeliner) {
-			p.HSet(ctx, s.runKey(id), "modified", time.Now().UnixMicro())
-			p.RPush(ctx, s.stepsKey(id), record)
-		})
-	}
-	return storekit.Failed("append to the journal of", id, err)
+	return s.keep(ctx, "append to the journal of", id, "append", record, recordKind)
 }
 
 // ReadRecords returns all records.
@@ -196,7 +228,9 @@ func (s *Store) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 	}
 	records := make([][]byte, len(texts))
 	for i, t := range texts {
-		records[i] = []byte(t)
+		if records[i], err = storekit.CheckSum([]byte(t), placeOf(id), recordKind); err != nil {
+			return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", i+1, id, checkpoint.ErrJournalDamaged, err)
+		}
 	}
 	return records, nil
 }
@@ -259,4 +293,4 @@ func (s *Store) ids(ctx context.Context) ([]string, error) {
 }
 
 // EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
-func (s *Store) EventRetention() time.Duration { return s.retention.Events }
+func (s *Store) EventRetention() time.Duration { return s.retention.ForEvents() }

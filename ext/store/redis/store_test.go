@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -49,7 +51,10 @@ func TestTodo_IsReadAsItWasWritten(t *testing.T) {
 }
 
 func FuzzDecodeTodo(f *testing.F) {
-	f.Add([]byte(`{"children":[{"row":{"id":"c"},"records":["AA=="]}],"answer":{"answers":[{"point":"q","data":null}]}}`))
+	whole, err := (&todo{Children: []checkpoint.ChildRun{{ID: "c", Run: checkpoint.NewRun{Records: [][]byte{{0}}}}},
+		Answer: &checkpoint.Answer{Point: "q"}}).encode()
+	require.NoError(f, err)
+	f.Add(whole)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if todo, err := decodeTodo(data); err == nil {
 			again, err := todo.encode()
@@ -97,4 +102,85 @@ func TestStop_ReachesTheHolderOfARun(t *testing.T) {
 	another, err := New(t.Context(), Config{Client: holder.client, Prefix: holder.root})
 	require.NoError(t, err)
 	checkpointtest.Stops(t, holder, another)
+}
+
+func TestNew_RefusesKeysOfAnOlderBuild(t *testing.T) {
+	s := newStore(t, nil)
+	require.NoError(t, s.client.Set(t.Context(), s.root+":token", 1, 0).Err())
+	_, err := New(t.Context(), Config{Client: s.client, Prefix: s.root})
+	require.ErrorContains(t, err, "were written by an older Weft")
+}
+
+// Rule distributed/B23.
+func TestStore_RefusesValuesThatWereDamaged(t *testing.T) {
+	s := newStore(t, nil)
+	for _, id := range []string{"other", "damaged"} {
+		require.NoError(t, s.Set(t.Context(), id, []byte("checkpoint")))
+		require.NoError(t, s.AppendRecord(t.Context(), id, []byte("record")))
+	}
+	other, err := s.client.HGet(t.Context(), s.runKey("other"), "checkpoint").Result()
+	require.NoError(t, err)
+	require.NoError(t, s.client.HSet(t.Context(), s.runKey("damaged"), "checkpoint", other).Err())
+	require.NoError(t, s.client.LSet(t.Context(), s.stepsKey("damaged"), 0, "recorD    ").Err())
+	_, _, err = s.Get(t.Context(), "damaged")
+	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	_, err = s.ReadRecords(t.Context(), "damaged")
+	require.ErrorIs(t, err, checkpoint.ErrJournalDamaged)
+}
+
+// delayed is a client that is some way from its server.
+type delayed time.Duration
+
+func (d delayed) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (d delayed) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, c redis.Cmder) error {
+		time.Sleep(time.Duration(d))
+		return next(ctx, c)
+	}
+}
+
+func (d delayed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, all []redis.Cmder) error {
+		time.Sleep(time.Duration(d))
+		return next(ctx, all)
+	}
+}
+
+// Rule distributed/B21.
+func TestIndex_AgreesWithTheRowsAcrossANetwork(t *testing.T) {
+	s := newStore(t, nil)
+	s.client.AddHook(delayed(300 * time.Microsecond))
+	checkpointtest.Interleaved(t, s)
+	left, err := s.client.Keys(t.Context(), s.root+":*").Result()
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{s.tokenKey(), s.mendedKey()}, left, "something of runs that are gone is left")
+}
+
+// Rule distributed/B21.
+func TestSweep_MendsIndexesFromTheRows(t *testing.T) {
+	s := newStore(t, nil)
+	for _, id := range []string{"first", "second", "other"} {
+		key := "k"
+		if id == "other" {
+			key = ""
+		}
+		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: key})
+		require.NoError(t, err)
+	}
+	l, err := s.Acquire(t.Context(), "other", checkpoint.LeaseRequest{})
+	require.NoError(t, err)
+	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, Keep: time.Millisecond}))
+	require.NoError(t, s.client.Del(t.Context(), s.dueKey(), s.expiresKey(), s.keyKey("k")).Err())
+	require.Eventually(t, func() bool {
+		swept, err := s.Sweep(t.Context(), 10)
+		return err == nil && swept.Runs == 1
+	}, 10*time.Second, time.Millisecond)
+	taken, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.NoError(t, err)
+	require.Equal(t, "first", taken.Info().ID)
+	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.ErrorIs(t, err, checkpoint.ErrNothingDue, "the second one of the key waits for the first one")
 }

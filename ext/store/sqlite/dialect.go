@@ -37,6 +37,8 @@ func Dialect() sqlrun.Dialect {
 		},
 		BumpToken: `UPDATE {tokens} SET last = last + 1`,
 		Token:     `(SELECT last FROM {tokens})`,
+		IndexedBy: "INDEXED BY",
+		Explain:   "EXPLAIN QUERY PLAN",
 		Retryable: isBusy,
 		Full:      isFull,
 		Exists:    func(err error) bool { return strings.Contains(err.Error(), "already exists") },

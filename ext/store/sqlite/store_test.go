@@ -33,15 +33,19 @@ func TestStore_Conforms(t *testing.T) {
 	})
 }
 
-func TestDialect_Conforms(t *testing.T) {
-	sqlruntest.Run(t, func(t *testing.T) sqlrun.Config {
-		s := newStore(t)
-		for _, table := range []string{"runs", "steps", "vals", "asks", "tags", "locks", "events", "logs", "tokens", "schema"} {
-			_, err := s.writes.Exec("DROP TABLE weft_" + table)
-			require.NoError(t, err)
-		}
-		return sqlrun.Config{DB: s.writes, Reads: s.reads, Dialect: Dialect()}
-	})
+func TestDialect_Conforms(t *testing.T) { sqlruntest.Run(t, noTables) }
+
+// Rule distributed/B9.
+func TestStore_CostsNoMoreTheMoreItKeeps(t *testing.T) { sqlruntest.Scale(t, noTables) }
+
+// noTables is a file without tables.
+func noTables(t *testing.T) sqlrun.Config {
+	s := newStore(t)
+	for _, table := range []string{"runs", "steps", "vals", "asks", "tags", "locks", "events", "logs", "tokens", "schema"} {
+		_, err := s.writes.Exec("DROP TABLE weft_" + table)
+		require.NoError(t, err)
+	}
+	return sqlrun.Config{DB: s.writes, Reads: s.reads, Dialect: Dialect()}
 }
 
 // TestNew_HasTheSettingsItPromises: see README.md.
@@ -128,4 +132,52 @@ func TestStop_ReachesTheHolderOfARun(t *testing.T) {
 		return s
 	}
 	checkpointtest.Stops(t, open(), open())
+}
+
+// TestStore_RefusesWhatWasDamaged: no damaged value of a run is taken for another one, and the worker goes on.
+// Rule distributed/B23.
+func TestStore_RefusesWhatWasDamaged(t *testing.T) {
+	s := newStore(t)
+	for _, id := range []string{"whole", "damaged"} {
+		l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+		require.NoError(t, err)
+		require.NoError(t, l.AppendRecord(t.Context(), id, []byte("record of "+id)))
+		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte("checkpoint of " + id),
+			Waiting: []checkpoint.WaitPoint{{ID: "q", Kind: "question"}}}))
+		require.NoError(t, s.Answer(t.Context(), id, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+	}
+	for _, values := range []string{
+		`UPDATE weft_steps SET data = CAST(replace(CAST(data AS TEXT), 'record of damaged', 'record of dAmaged') AS BLOB)`,
+		`UPDATE weft_vals SET data = (SELECT o.data FROM weft_vals o WHERE o.kind = weft_vals.kind AND o.run <> weft_vals.run)
+			WHERE run = (SELECT no FROM weft_runs WHERE id = 'damaged')`, // those of another run
+	} {
+		_, err := s.writes.Exec(values)
+		require.NoError(t, err)
+	}
+	_, err := s.ReadRecords(t.Context(), "damaged")
+	require.ErrorIs(t, err, checkpoint.ErrJournalDamaged)
+	require.ErrorContains(t, err, `record 1 in the journal of run "damaged"`)
+	_, _, err = s.Get(t.Context(), "damaged")
+	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	_, err = s.Acquire(t.Context(), "damaged", checkpoint.LeaseRequest{})
+	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	l, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.NoError(t, err)
+	require.Equal(t, "whole", l.Info().ID)
+	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	require.NoError(t, s.Remove(t.Context(), "damaged", false))
+}
+
+func TestNew_RefusesTablesOfAnOlderBuild(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s, err := Open(t.Context(), path)
+	require.NoError(t, err)
+	_, err = s.writes.Exec("UPDATE weft_schema SET version = 1")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	for _, noMigrate := range []bool{false, true} {
+		_, err = New(t.Context(), Config{Path: path, NoMigrate: noMigrate})
+		require.ErrorContains(t, err, "were written by an older Weft")
+	}
 }

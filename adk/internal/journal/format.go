@@ -1,0 +1,100 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/serialization"
+)
+
+// Format is that of the journals which are written: it ends each record, and is in those of kind begin and life. Earlier
+// ones were not released, and are refused.
+const Format = 3
+
+// A record is what the serializer writes, the CRC-32C of that and of the mark, and the mark: the letters "wr", and the format.
+// The sum makes a record that a disk or a database has damaged an error in every store, in place of another record.
+const (
+	sumSize  = 4
+	markSize = 3
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errNoRecord is the error of bytes that end as no record does.
+var errNoRecord = errors.New("it is damaged, or was written by an older Weft, whose journals cannot be read: " +
+	"finish such runs with that, or remove them")
+
+var errWrongSum = errors.New("its sum is wrong")
+
+func encode(r *Record) ([]byte, error) {
+	data, err := new(serialization.InternalSerializer).Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	mark := [markSize]byte{'w', 'r', Format}
+	return append(binary.LittleEndian.AppendUint32(data, sumOf(data, mark[:])), mark[:]...), nil
+}
+
+func sumOf(data, mark []byte) uint32 {
+	return crc32.Update(crc32.Checksum(data, castagnoli), castagnoli, mark)
+}
+
+// decode reads a record that is whole.
+func decode(data []byte) (*Record, error) {
+	n := len(data) - sumSize - markSize
+	if n < 0 || string(data[n+sumSize:n+sumSize+2]) != "wr" {
+		return nil, errNoRecord
+	}
+	mark := data[n+sumSize:]
+	if binary.LittleEndian.Uint32(data[n:]) != sumOf(data[:n], mark) {
+		return nil, errWrongSum
+	}
+	r, err := unmarshal(data[:n])
+	if other := checkFormat(int(mark[2])); other != nil {
+		return r, other // of a newer Weft perhaps some of it can be read: whose it is
+	}
+	return r, err
+}
+
+func unmarshal(data []byte) (*Record, error) {
+	var v any
+	if err := new(serialization.InternalSerializer).Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	r, ok := v.(*Record)
+	if !ok {
+		return nil, fmt.Errorf("it is %T", v)
+	}
+	return r, nil
+}
+
+// checkFormat refuses records of another Weft.
+func checkFormat(format int) error {
+	switch {
+	case format > Format:
+		return fmt.Errorf("%w: the journal has format %d, and at most format %d is known: use a newer Weft",
+			core.ErrNewerFormat, format, Format)
+	case format < Format:
+		return fmt.Errorf("%w (it has format %d)", errNoRecord, format)
+	}
+	return nil
+}
+
+// check refuses a record that a journal of this format does not have.
+func (r *Record) check() error {
+	switch {
+	case r.Kind == KindBegin || r.Kind == KindLife:
+		if err := checkFormat(r.Format); err != nil {
+			return err
+		}
+	case r.Format > Format:
+		return checkFormat(r.Format)
+	}
+	if r.Life == "" || r.N < 1 {
+		return errors.New("it has no life")
+	}
+	return nil
+}
