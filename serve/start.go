@@ -106,11 +106,11 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		return job, NewProblem(BadRequest, "a run that takes the place of another one is in its thread: say which")
 	}
 	if len(start.Messages) > 0 || start.Replaces == "" {
-		if err := s.checkMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
+		if job.Messages, err = s.takeMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
 			return job, err
 		}
 	}
-	if job.Messages, err = identified(start.Messages, start.MessageIDs); err != nil {
+	if job.Messages, err = identified(job.Messages, start.MessageIDs); err != nil {
 		return job, err
 	}
 	if err := c.putInThread(&job, start); err != nil {
