@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/weftgo/weft/adk/internal/eager"
 	"github.com/weftgo/weft/compose"
@@ -193,6 +194,7 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 		return err
 	}
 	opsOf[M]().toolVariant(&e.variant, name)
+	e.event.place = placeIn(ctx)
 	if r.durable != nil && ctx.Value(replayedCallKey{}) != nil {
 		e.event.origin = originReplayedSteps
 	}
@@ -203,6 +205,11 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 		})
 	}
 	return r.publishToolEvent(ctx, name, callID, id, e)
+}
+
+// placeIn is the place of the tool call that ctx belongs to in its answer, for events.
+func placeIn(ctx context.Context) uint16 {
+	return uint16(min(compose.InternalToolCallPlace(ctx), math.MaxUint16))
 }
 
 func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id string, e *messageEvent[M]) error {

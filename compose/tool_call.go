@@ -43,6 +43,15 @@ func InternalToolCall(ctx context.Context) (call schema.ToolCall, id any, ok boo
 	return call, c, true
 }
 
+// InternalToolCallPlace returns which call of its message the tool call is that ctx belongs to, from 1; 0 outside one. A
+// call that was started before its message was whole is the first. It is for the agent runtime and the record of runs.
+func InternalToolCallPlace(ctx context.Context) int {
+	if c := toolCallFrom(ctx); c != nil {
+		return c.index + 1
+	}
+	return 0
+}
+
 // toolBatch is the calls of one message.
 type toolBatch struct {
 	node    *ToolsNode
@@ -82,8 +91,11 @@ func (b *toolBatch) workers() int {
 // toolCall is one call with its result: a value or a stream, of text or of multi-modal parts. It lives in one block
 // with its context and input.
 type toolCall struct {
-	ctx     runContext
+	ctx runContext
+	// segment has the key of the call (core.CallKeys) as its SubID: its place in the message says which call it is, as
+	// models do not always give every call an ID of its own.
 	segment core.AddressSegment
+	id      string
 	input   ToolInput
 	tool    *boundTool
 	unknown func(ctx context.Context, name, input string) (string, error)
@@ -109,7 +121,7 @@ type toolCall struct {
 // The name and the ID of the call are those that the model wrote.
 
 func (c *toolCall) name() string   { return c.segment.ID }
-func (c *toolCall) callID() string { return c.segment.SubID }
+func (c *toolCall) callID() string { return c.id }
 
 // enter makes the context of the call.
 func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bool) {

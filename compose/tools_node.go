@@ -295,9 +295,12 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 	inherited := newRunContext(b.ctx)
 	inherited.Context = b.callContext()
 	for i := range calls {
+		b.calls[i].segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: calls[i].ID}
+	}
+	core.CallKeys(len(calls), func(i int) *string { return &b.calls[i].segment.SubID })
+	for i := range calls {
 		c := &b.calls[i]
-		c.index = i
-		c.segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: calls[i].ID}
+		c.index, c.id = i, calls[i].ID
 		c.ctx = inherited
 		if c.done { // whatever is open at its address is of another call
 			continue
