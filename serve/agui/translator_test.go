@@ -174,3 +174,19 @@ func TestInput_MakesTheHistoryOfATrustedClient(t *testing.T) {
 		require.Equal(t, "cut", messages[len(messages)-1].Content)
 	}
 }
+
+// A call is begun when its name is known, with the arguments that came before.
+// Rule serving/AG1.
+func TestTranslator_BeginsACallWhenItsNameIsKnown(t *testing.T) {
+	args := func(name, text string) runlog.Event {
+		return data(runlog.ModelDelta, 2, 1, &runlog.ModelDeltaData{Kind: runlog.Args, Call: "c1", Name: name, Text: text})
+	}
+	said := runlog.MessageOf(schema.AssistantMessage("", []schema.ToolCall{{ID: "c1",
+		Function: schema.FunctionCall{Name: "look", Arguments: `{"a":1}`}}}))
+	r := shownOf(t, Config{}, false, data(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}), args("", ""), args("", `{"a"`),
+		args("look", ""), args("", `:1}`), data(runlog.ModelEnd, 2, 1, &runlog.ModelEndData{Message: &said, Calls: []string{"c1"}}),
+		done(runlog.Usage{}))
+	require.Equal(t, []string{"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_ARGS", "TOOL_CALL_END"}, r.kinds())
+	require.Equal(t, "look", r.events[1].ToolCallName)
+	require.JSONEq(t, `{"a":1}`, r.args["c1"])
+}

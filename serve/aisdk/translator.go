@@ -34,9 +34,10 @@ type translator struct {
 	blank          bool
 	// parts and sources count those of the message.
 	parts, sources int
-	// calls are those of the message.
-	calls  map[string]*call
-	points []runlog.Point
+	// calls are those of the message, unnamed those that clients are told of when their names are known.
+	calls   map[string]*call
+	unnamed said.Unnamed
+	points  []runlog.Point
 	// denied are the calls that a person has rejected.
 	denied map[string]bool
 	finish said.Finish
@@ -206,18 +207,28 @@ func (t *translator) delta(a *answer, d *runlog.ModelDeltaData) {
 	case runlog.Reasoning:
 		t.write(a, "reasoning", d.Text)
 	case runlog.Args:
-		c := t.calls[d.Call]
-		if c == nil {
-			t.endPart(a)
-			c = &call{name: d.Name}
-			t.calls[d.Call] = c
-			a.calls = append(a.calls, d.Call)
-			t.send(t.tool(d.Call, chunk{"type": "tool-input-start", "toolName": d.Name}))
+		t.argument(a, d)
+	}
+}
+
+// argument writes a piece of a call. A call begins when its name is known.
+func (t *translator) argument(a *answer, d *runlog.ModelDeltaData) {
+	c, text := t.calls[d.Call], d.Text
+	if c == nil {
+		args, named := t.unnamed.Add(d.Call, d.Name, text)
+		if !named {
+			return
 		}
-		if d.Text != "" && c.phase == writing {
-			c.args += d.Text
-			t.send(chunk{"type": "tool-input-delta", "toolCallId": d.Call, "inputTextDelta": d.Text})
-		}
+		text = args
+		t.endPart(a)
+		c = &call{name: d.Name}
+		t.calls[d.Call] = c
+		a.calls = append(a.calls, d.Call)
+		t.send(t.tool(d.Call, chunk{"type": "tool-input-start", "toolName": d.Name}))
+	}
+	if text != "" && c.phase == writing {
+		c.args += text
+		t.send(chunk{"type": "tool-input-delta", "toolCallId": d.Call, "inputTextDelta": text})
 	}
 }
 

@@ -98,3 +98,27 @@ func TestTranslator_GivesDataTheirIDs(t *testing.T) {
 	require.Equal(t, "r.p.c", find(chunks, "data-weft-progress")[0]["id"])
 	require.Equal(t, "r.c7", find(chunks, "data-weft-custom")[0]["id"])
 }
+
+// lateName are the pieces of an answer whose call is named behind its first arguments.
+func lateName() []runlog.Event {
+	piece := func(name, text string) runlog.Event {
+		return of(runlog.ModelDelta, 2, 1, &runlog.ModelDeltaData{Kind: runlog.Args, Call: "c1", Name: name, Text: text})
+	}
+	said := runlog.MessageOf(schema.AssistantMessage("", []schema.ToolCall{{ID: "c1",
+		Function: schema.FunctionCall{Name: "look", Arguments: `{"a":1}`}}}))
+	return []runlog.Event{of(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}), piece("", ""), piece("", `{"a"`), piece("look", ""),
+		piece("", `:1}`), of(runlog.ModelEnd, 2, 1, &runlog.ModelEndData{Message: &said, Calls: []string{"c1"}})}
+}
+
+func TestTranslator_BeginsACallWhenItsNameIsKnown(t *testing.T) {
+	chunks := shown(t, Config{}, lateName()...)
+	begun := find(chunks, "tool-input-start")
+	require.Len(t, begun, 1)
+	require.Equal(t, "look", begun[0]["toolName"])
+	args := ""
+	for _, c := range find(chunks, "tool-input-delta") {
+		args += c["inputTextDelta"].(string)
+	}
+	require.JSONEq(t, `{"a":1}`, args)
+	require.Equal(t, "look", find(chunks, "tool-input-available")[0]["toolName"])
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,7 +73,15 @@ func errorOf(p *serve.Problem) errorBody {
 // refuse answers a request with an error.
 func refuse(w http.ResponseWriter, p *serve.Problem) {
 	p.SetHeader(w.Header())
+	w.Header().Set("X-Should-Retry", strconv.FormatBool(isForLater(p.Code)))
 	serve.SendJSON(w, p.Status(), errorOf(p))
+}
+
+// isForLater reports whether a request that was refused is to be sent again by itself: only if nothing was begun for it, and
+// later it may be taken. Clients of the API decide by the status unless they are told, and would send a run that has failed,
+// or waits, again and again, with all that its tools do.
+func isForLater(code serve.Code) bool {
+	return code == serve.TooMany || code == serve.ShuttingDown || code == serve.NotReady
 }
 
 // refusePath answers a request for a path that there is not.
