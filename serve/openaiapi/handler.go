@@ -23,8 +23,8 @@ type Config struct {
 	AnswerByText bool
 }
 
-// Handler serves GET /v1/models, POST /v1/chat/completions and POST /v1/responses. A run is stopped when its client goes
-// away.
+// Handler serves GET /v1/models, POST /v1/chat/completions, POST /v1/responses and GET /v1/responses/{id}. A run is stopped
+// when its client goes away.
 func Handler(server *serve.Server, conf Config) http.Handler {
 	h := &handler{server, conf, time.Now()}
 	mux := http.NewServeMux()
@@ -32,6 +32,7 @@ func Handler(server *serve.Server, conf Config) http.Handler {
 	mux.Handle("GET /v1/models/{model}", server.Handle(h.model, refuse))
 	mux.Handle("POST /v1/chat/completions", server.Handle(h.chat, refuse))
 	mux.Handle("POST /v1/responses", server.Handle(h.responses, refuse))
+	mux.Handle("GET /v1/responses/{response}", server.Handle(h.getResponse, refuse))
 	mux.HandleFunc("/", refusePath)
 	return server.Protect(mux, refuse)
 }
