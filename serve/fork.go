@@ -76,9 +76,11 @@ func (c *Caller) makeFork(
 	if err := c.checkFork(ctx, origin, f, tags); err != nil {
 		return info, err
 	}
-	if err := c.checkRates(ctx); err != nil {
+	release, err := c.checkRates(ctx)
+	if err != nil {
 		return info, err
 	}
+	defer release()
 	made := adk.ForkOptions{At: f.At, NewID: id, Tags: tags}
 	if f.Edit != nil {
 		made.Edit = func(step *adk.Step) error { return s.editStep(step, f.Edit) }

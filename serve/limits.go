@@ -73,3 +73,31 @@ func count(ctx context.Context, runs executor, q checkpoint.Query, in ...checkpo
 	}
 	return n, nil
 }
+
+// reservations are runs of principals that are being submitted, and may not be in the store yet.
+type reservations struct {
+	mu   sync.Mutex // guards runs; it is held while a principal's runs are counted, so that two do not take one place
+	runs map[string]int
+}
+
+// take takes a place for a run of a principal, of whose runs others are counted, unless there are as many as there may be.
+// release gives it back, when the run is in the store or is not made.
+func (r *reservations) take(owner string, most int, others func() (int, error)) (release func(), ok bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, err := others()
+	if err != nil || n+r.runs[owner] >= most {
+		return nil, false, err
+	}
+	if r.runs == nil {
+		r.runs = map[string]int{}
+	}
+	r.runs[owner]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.runs[owner]--; r.runs[owner] == 0 {
+			delete(r.runs, owner)
+		}
+	}, true, nil
+}
