@@ -222,3 +222,21 @@ func TestServer_GivesUpSlowBodies(t *testing.T) {
 	require.Equal(t, "done", run["status"])
 	require.Contains(t, fmt.Sprint(d.stream("POST", "/agents/desk/runs", `{"input":"x"}`)), "Hi.")
 }
+
+// The address of a run that was started is that of where the server is mounted.
+func TestServer_NamesRunsBelowItsPrefix(t *testing.T) {
+	d := newDesk(t, Config{}, greeter(t))
+	for _, prefix := range []string{"", "/native", "/a/b"} {
+		web := httptest.NewServer(http.StripPrefix(prefix, d.srv))
+		answer, err := http.Post(web.URL+prefix+"/agents/desk/runs", "application/json", strings.NewReader(`{"input":"x"}`))
+		require.NoError(t, err)
+		answer.Body.Close()
+		location := answer.Header.Get("Location")
+		require.True(t, strings.HasPrefix(location, prefix+"/runs/"), location)
+		found, err := http.Get(web.URL + location)
+		require.NoError(t, err)
+		found.Body.Close()
+		require.Equal(t, 200, found.StatusCode)
+		web.Close()
+	}
+}

@@ -175,7 +175,7 @@ func TestObserve_TellsQuestionsOfParallelAgentsApart(t *testing.T) {
 	helper := func(to string) adk.Agent {
 		call := schema.ToolCall{ID: "c1", Type: "function", Function: schema.FunctionCall{Name: "pay", Arguments: `{"to":"` + to + `"}`}}
 		agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "helper", Description: "pays",
-			Model: adktest.NewModel(t, adktest.Messages(schema.AssistantMessage("", []schema.ToolCall{call}))),
+			Model:       adktest.NewModel(t, adktest.Messages(schema.AssistantMessage("", []schema.ToolCall{call}))),
 			ToolsConfig: adktest.Tools(payer(t)),
 			Handlers:    []adk.ChatModelAgentMiddleware{approves(t)}})
 		require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestObserve_TellsQuestionsOfParallelAgentsApart(t *testing.T) {
 		return renamed{adk.NewAgentTool(t.Context(), of).(tool.InvokableTool), name}
 	}
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "asks",
-		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("one", `{"request":"x"}`), adktest.Call("two", `{"request":"x"}`))),
+		Model:       adktest.NewModel(t, adktest.Calls(adktest.Call("one", `{"request":"x"}`), adktest.Call("two", `{"request":"x"}`))),
 		ToolsConfig: adktest.Tools(named("one", helper("alice")), named("two", helper("bob")))})
 	require.NoError(t, err)
 	events := record(t, adk.RunnerConfig{Agent: agent, CheckPointStore: checkpoint.NewMemoryStore()}, adk.WithCheckPointID("run"))

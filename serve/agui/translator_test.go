@@ -190,3 +190,44 @@ func TestTranslator_BeginsACallWhenItsNameIsKnown(t *testing.T) {
 	require.Equal(t, "look", r.events[1].ToolCallName)
 	require.JSONEq(t, `{"a":1}`, r.args["c1"])
 }
+
+// Clients of before 1.0 end a run with an error at a result that is no text; a result that the client has is not sent again.
+// Rules serving/AG1, serving/AG11.
+func TestTranslator_SendsResultsAsTheClientTakesThem(t *testing.T) {
+	url := "https://example.com/a.png"
+	parts := []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "See"}, {Type: schema.ToolPartTypeImage,
+		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}}}}
+	events := []runlog.Event{data(runlog.ToolStart, 2, 1, &runlog.ToolStartData{Call: "c", Name: "look"}),
+		data(runlog.ToolEnd, 2, 1, &runlog.ToolEndData{Call: "c", Parts: parts}), done(runlog.Usage{})}
+	results := func(legacy, has bool) (all []any) {
+		tr := newTranslator("t", "r", Config{}, legacy, func(e event) {
+			if e.Type == "TOOL_CALL_RESULT" {
+				all = append(all, e.Content)
+			}
+		})
+		tr.has = map[string]bool{"c": has}
+		for i := range events {
+			tr.add(&events[i])
+		}
+		return all
+	}
+	require.Equal(t, []any{"See\n(image)"}, results(true, false))
+	require.IsType(t, []any{}, results(false, false)[0])
+	require.Empty(t, results(false, true))
+}
+
+// Parts of type binary, which clients of before 1.0 send, are of the kind of their type.
+// Rule serving/AG11.
+func TestInput_TakesBinaryParts(t *testing.T) {
+	var m inMessage
+	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":[{"type":"text","text":"x"},
+		{"type":"binary","mimeType":"image/png","data":"AAAA"},
+		{"type":"binary","mimeType":"application/pdf","url":"https://example.com/a.pdf","filename":"a.pdf"}]}`), &m))
+	message, err := m.user()
+	require.NoError(t, err)
+	require.Equal(t, "AAAA", *message.UserInputMultiContent[1].Image.Base64Data)
+	require.Equal(t, "a.pdf", message.UserInputMultiContent[2].File.Name)
+	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":[{"type":"binary","mimeType":"image/png","id":"f"}]}`), &m))
+	_, err = m.user()
+	require.Equal(t, serve.BadRequest, serve.ProblemOf(err).Code)
+}

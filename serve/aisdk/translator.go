@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve/internal/said"
@@ -38,8 +39,9 @@ type translator struct {
 	calls   map[string]*call
 	unnamed said.Unnamed
 	points  []runlog.Point
-	// denied are the calls that a person has rejected.
+	// denied are the calls that a person has rejected, failed those that the page could not carry out.
 	denied map[string]bool
+	failed map[string]bool
 	finish said.Finish
 	run    string
 }
@@ -78,7 +80,8 @@ type part struct{ kind, id string }
 
 func newTranslator(run, messageID string, conf Config, send func(chunk)) *translator {
 	return &translator{run: run, messageID: messageID, conf: conf, send: send, inside: map[runlog.SpanID]bool{},
-		agents: map[runlog.SpanID]string{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]*call{}, denied: map[string]bool{}}
+		agents: map[runlog.SpanID]string{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]*call{}, denied: map[string]bool{},
+		failed: map[string]bool{}}
 }
 
 // begin begins the message, or continues it behind what was its end for an earlier request.
@@ -373,9 +376,13 @@ func (t *translator) endAgent(e *runlog.Event, d *runlog.AgentEndData) {
 	t.showAgent(e.Span, name, "", state)
 }
 
-// answered notes the calls that were rejected.
+// answered notes the calls that were rejected, and those that the page could not carry out.
 func (t *translator) answered(d *runlog.ResumeData) {
 	for _, p := range t.points {
+		var result adk.ClientToolResult
+		if p.Kind == runlog.ClientTool && json.Unmarshal(d.Answers[p.ID], &result) == nil && result.Error != "" {
+			t.failed[p.Call] = true
+		}
 		var decision struct{ Verdict string }
 		if p.Kind == runlog.Approval && json.Unmarshal(d.Answers[p.ID], &decision) == nil && decision.Verdict == "rejected" {
 			t.denied[p.Call] = true
