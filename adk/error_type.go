@@ -55,7 +55,8 @@ func ErrorType(err error) string {
 	name := "_OTHER"
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch t := fmt.Sprintf("%T", err); {
-		case strings.HasPrefix(t, "*errors."), strings.HasPrefix(t, "*fmt."), strings.HasPrefix(t, "*compose."):
+		case strings.HasPrefix(t, "*errors."), strings.HasPrefix(t, "*fmt."), strings.HasPrefix(t, "*compose."),
+			t == "*utils.ToolError": // what only says where an error was
 		default:
 			name = t
 		}

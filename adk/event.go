@@ -167,6 +167,9 @@ type TypedAgentEvent[M MessageType] struct {
 
 	// origin says where the event comes from.
 	origin eventOrigin
+	// place is which call of its answer an event of a tool is of, from 1; 0 if that is not known. The ID of the call may be
+	// that of others in the answer, too.
+	place uint16
 }
 
 // eventOrigin is where an event comes from, which decides who may see it. It is set before the event is sent.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/adk/internal/journal"
-	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/callorder"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -181,7 +181,7 @@ func (h *runSteps) checkResults(turn *Step, calls []schema.ToolCall) error {
 		made := h.steps[i].Call
 		isMade := false
 		for at, c := range calls {
-			isMade = isMade || callKey(turn.Remaining, c, compose.InternalCallLabel(calls, at)) == r.Call
+			isMade = isMade || callKey(turn.Remaining, c, callorder.Label(at, func(i int) string { return calls[i].ID })) == r.Call
 		}
 		if !isMade {
 			return fmt.Errorf("the answer does not make call %q, whose result is step %d: fork before that step", made.ID, i+1)

@@ -339,7 +339,7 @@ func (s *agentState[M]) remember(results []M, observed bool) []M {
 // labelOf is the label of the call whose result is at a place: results are in the order of the calls.
 func labelOf[M MessageType](results []M, place int) string {
 	ops := opsOf[M]()
-	return callorder.Label(len(results), place, func(i int) string {
+	return callorder.Label(place, func(i int) string {
 		if ops.isNil(results[i]) {
 			return ""
 		}
@@ -463,7 +463,7 @@ func chooseReturnDirectly[M MessageType](ctx context.Context, _ M, s *agentState
 	calls := opsOf[M]().toolCalls(answer)
 	for i := range calls {
 		if r.returnsDirectly(calls[i].Function.Name) {
-			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = true, compose.InternalCallLabel(calls, i)
+			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = true, callorder.Label(i, func(i int) string { return calls[i].ID })
 			break
 		}
 	}

@@ -31,7 +31,7 @@ func (x *execution[M]) send(e *TypedAgentEvent[M]) {
 		}
 	}
 	if own && x.witness != nil && !e.origin.isReplayed() && e.origin != originPiece {
-		x.witness.Event(e)
+		x.witness.Event(e, int(e.place))
 	}
 	for _, w := range x.watchers {
 		w.send(copyEvent(e))
@@ -210,6 +210,11 @@ func (compiled[M]) sendEvent(ctx context.Context, event *TypedAgentEvent[M]) err
 	}
 	if event == nil {
 		return errors.New("TypedSendEvent failed: the event is nil")
+	}
+	if place := placeIn(ctx); place > 1 { // of an event without a place the first call with its ID is meant
+		placed := *event
+		placed.place = place
+		event = &placed
 	}
 	if call := r.earlyCall(ctx); call != nil {
 		return call.Hold(eager.Event{Publish: func() error { r.send(event); return nil }, Drop: event.closeStreams})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/weftgo/weft/adk/internal/eager"
 	"github.com/weftgo/weft/compose"
@@ -201,6 +202,7 @@ func publishToolEvent[M MessageType](ctx context.Context, name, id string, e *me
 		return err
 	}
 	opsOf[M]().toolVariant(&e.variant, name)
+	e.event.place = placeIn(ctx)
 	if r.durable != nil && ctx.Value(replayedCallKey{}) != nil {
 		e.event.origin = originReplayedSteps
 	}
@@ -211,6 +213,11 @@ func publishToolEvent[M MessageType](ctx context.Context, name, id string, e *me
 		})
 	}
 	return r.publishToolEvent(ctx, name, id, e)
+}
+
+// placeIn is the place of the tool call that ctx belongs to in its answer, for events.
+func placeIn(ctx context.Context) uint16 {
+	return uint16(min(compose.InternalToolCallPlace(ctx), math.MaxUint16))
 }
 
 func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, id string, e *messageEvent[M]) error {

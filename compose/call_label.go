@@ -1,19 +1,10 @@
 package compose
 
-import (
-	"context"
+import "context"
 
-	"github.com/weftgo/weft/internal/callorder"
-	"github.com/weftgo/weft/schema"
-)
-
-// InternalCallLabel returns the label of a call of an answer, by its place: what tells it from other calls of the answer that
-// have its ID. The address of a call has the label. It is for the agent runtime.
-func InternalCallLabel(calls []schema.ToolCall, place int) string {
-	return callorder.Label(len(calls), place, func(i int) string { return calls[i].ID })
-}
-
-// InternalToolCallLabel returns the label of the tool call that ctx belongs to, "" outside one. It is for the agent runtime.
+// InternalToolCallLabel returns the label of the tool call that ctx belongs to, "" outside one: the ID of the call or, if
+// others of the message have that, too, what tells it from those (see core.CallKeys). The address of the call has it. It is
+// for the agent runtime.
 func InternalToolCallLabel(ctx context.Context) string {
 	if call := toolCallFrom(ctx); call != nil {
 		return call.label()
@@ -21,20 +12,17 @@ func InternalToolCallLabel(ctx context.Context) string {
 	return ""
 }
 
-type callLabelKey struct{}
+// callPlaceKey asks a context for the callPlace of a single call.
+type callPlaceKey struct{}
 
-// InternalWithCallLabel returns a context in which [InternalStreamSingleToolCall] makes a call with a label of its own. It is
-// for the agent runtime.
-func InternalWithCallLabel(ctx context.Context, label string) context.Context {
-	return context.WithValue(ctx, callLabelKey{}, label)
+// callPlace is what a call is in a message that is not whole yet.
+type callPlace struct {
+	label  string
+	before int
 }
 
-// labelOf is the label of a call of the batch.
-func (b *toolBatch) labelOf(calls []schema.ToolCall, place int) string {
-	if b.input == nil { // a single call
-		if label, ok := b.ctx.Value(callLabelKey{}).(string); ok {
-			return label
-		}
-	}
-	return InternalCallLabel(calls, place)
+// InternalAtPlace returns a context in which [InternalStreamSingleToolCall] makes a call that has a label, and others before
+// it in its message. It is for the agent runtime.
+func InternalAtPlace(ctx context.Context, label string, before int) context.Context {
+	return context.WithValue(ctx, callPlaceKey{}, callPlace{label, before})
 }

@@ -43,6 +43,15 @@ func InternalToolCall(ctx context.Context) (call schema.ToolCall, id any, ok boo
 	return call, c, true
 }
 
+// InternalToolCallPlace returns which call of its message the tool call is that ctx belongs to, from 1; 0 outside one. It is
+// for the agent runtime and the record of runs.
+func InternalToolCallPlace(ctx context.Context) int {
+	if c := toolCallFrom(ctx); c != nil {
+		return c.before + c.index + 1
+	}
+	return 0
+}
+
 // toolBatch is the calls of one message.
 type toolBatch struct {
 	node    *ToolsNode
@@ -84,7 +93,9 @@ func (b *toolBatch) workers() int {
 // toolCall is one call with its result: a value or a stream, of text or of multi-modal parts. It lives in one block
 // with its context and input.
 type toolCall struct {
-	ctx     runContext
+	ctx runContext
+	// segment has the key of the call (core.CallKeys) as its SubID: its place in the message says which call it is, as
+	// models do not always give every call an ID of its own.
 	segment core.AddressSegment
 	id      string
 	input   ToolInput
@@ -93,6 +104,8 @@ type toolCall struct {
 	unknown func(ctx context.Context, name, input string) (string, error)
 
 	index int
+	// before is how many calls are before it in its message, if it is a single call that was started before that was whole.
+	before int
 	// arguments are the input's, which middlewares may write to.
 	arguments string
 

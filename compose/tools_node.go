@@ -301,10 +301,16 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 	inherited := newRunContext(b.ctx)
 	inherited.Context = b.callContext()
 	for i := range calls {
+		b.calls[i].segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: calls[i].ID}
+	}
+	if early, ok := b.ctx.Value(callPlaceKey{}).(callPlace); ok && b.input == nil {
+		b.calls[0].segment.SubID, b.calls[0].before = early.label, early.before
+	} else {
+		core.CallKeys(len(calls), func(i int) *string { return &b.calls[i].segment.SubID })
+	}
+	for i := range calls {
 		c := &b.calls[i]
-		c.index = i
-		c.id = calls[i].ID
-		c.segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: b.labelOf(calls, i)}
+		c.index, c.id = i, calls[i].ID
 		c.ctx = inherited
 		if c.done { // whatever is open at its address is of another call
 			continue

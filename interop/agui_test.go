@@ -114,8 +114,7 @@ func TestAGUI_ClientCarriesOutItsTools(t *testing.T) {
 	_, url := serving(t, serve.Config{AllowClientTools: true}, bringing(), asAGUI,
 		adktest.Calls(adktest.Call("locate", `{}`)), adktest.Says("Lisbon.").SeeingLast("tool locate#call_1: 38.7"))
 	out := aguiClient(t, "tools", url)
-	messages := out["messages"].([]any)
-	require.Equal(t, "assistant: Lisbon.", messages[len(messages)-1])
+	require.Equal(t, []any{"user: Where?", "assistant: null locate{}", "tool: 38.7", "assistant: Lisbon."}, out["messages"])
 }
 
 // Sub-agents are shown as such, with their own messages.

@@ -196,7 +196,7 @@ func TestWebchat_InABrowser(t *testing.T) {
 	b.sees("How is the weather?")
 	b.sees("may refund run with")
 	b.shoot("restarted")
-	b.do(chromedp.SendKeys(".ask button.main", "\n"))
+	b.decides(".ask button.main")
 	b.sees("Done: 40 euros are on their way.")
 
 	b.do(emulate(390, 700, "dark"))
@@ -240,10 +240,8 @@ func TestWebchat_ShowsAnAnswerThatIsBeingWritten(t *testing.T) {
 
 	b.says("I want my money back.")
 	b.sees("may refund run with")
-	require.Equal(t, "Approve", b.focused())
-	b.do(press("Tab", 9))
-	require.Equal(t, "Reject", b.focused())
-	b.do(chromedp.SendKeys(".ask button:not(.main)", "\n"))
+	require.Equal(t, "input", b.focused(), "a question takes no focus")
+	b.decides(".ask button:not(.main)")
 	b.sees("Rejected.")
 	b.sees("rejected this call")
 
@@ -251,6 +249,68 @@ func TestWebchat_ShowsAnAnswerThatIsBeingWritten(t *testing.T) {
 	b.says("Hi")
 	b.sees("a thread is named by")
 	b.shoot("error")
+}
+
+// decides presses a button of a question, as soon as that can be pressed.
+func (b *browser) decides(button string) {
+	b.t.Helper()
+	b.until("!!document.querySelector('" + button + ":enabled')")
+	b.do(chromedp.SendKeys(button, "\n"))
+}
+
+// until waits until an expression is true in the page.
+func (b *browser) until(condition string) {
+	b.t.Helper()
+	require.Eventually(b.t, func() bool {
+		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](condition))
+		return err == nil && ok
+	}, 2*time.Minute, 20*time.Millisecond, condition)
+}
+
+// evaluate runs a script in the page.
+func (b *browser) evaluate(script string) {
+	b.t.Helper()
+	_, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](script+"; true"))
+	require.NoError(b.t, err)
+}
+
+// Somebody who types while a question comes up answers it by none of the keys, nor by one that is held or a click that is
+// under way when its buttons come up.
+func TestWebchat_DecidesNothingByKeysInFlight(t *testing.T) {
+	b := newBrowser(t)
+	w := newWebchat(t)
+	b.do(emulate(900, 700, "light"), chromedp.Navigate("http://"+w.address))
+	b.sees("New chat")
+	b.says("I want my money back.")
+	open := "!!document.querySelector('.ask button')"
+	for shown := false; !shown; { // goes on typing, with all keys that press a button
+		b.do(chromedp.SendKeys("#input", "a b"), press("Enter", 13), press(" ", 32))
+		var err error
+		shown, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](open))
+		require.NoError(t, err)
+	}
+	for range 20 {
+		b.do(press(" ", 32), press("Enter", 13))
+	}
+	require.Equal(t, "input", b.focused())
+	undecided := func() {
+		t.Helper()
+		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](open))
+		require.NoError(t, err)
+		require.True(t, ok, "nothing is decided")
+	}
+	undecided()
+
+	// A key that went down before the buttons could be pressed, and one before that was moved to them.
+	b.do(chromedp.Reload())
+	b.until(open)
+	b.evaluate(`dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))`)
+	b.until("!!document.querySelector('.ask button.main:enabled')")
+	b.evaluate(`document.querySelector('.ask button.main').click()`)
+	b.evaluate(`dispatchEvent(new KeyboardEvent('keyup', {key: 'Enter'})); document.querySelector('.ask button.main').click()`)
+	undecided()
+	b.decides(".ask button.main")
+	b.sees("Done: 40 euros are on their way.")
 }
 
 // A browser that watches a run while the server is killed and started again gets each event once, and the whole answer.

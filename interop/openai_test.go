@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -175,6 +176,37 @@ func TestOpenAI_GoClientChatsStreamsAndResponds(t *testing.T) {
 	var failed *sdk.Error
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, 404, failed.StatusCode)
+}
+
+// runsOf are the runs of a server whose callers are this machine.
+func runsOf(t *testing.T, srv *serve.Server) []serve.Run {
+	t.Helper()
+	r := httptest.NewRequest("GET", "http://localhost/runs", nil)
+	r.RemoteAddr = "127.0.0.1:1"
+	c, err := srv.Caller(r)
+	require.NoError(t, err)
+	runs, err := c.Runs(t.Context(), serve.Query{})
+	require.NoError(t, err)
+	return runs
+}
+
+// A run that has failed is executed once, although clients of the API send requests again by themselves.
+func TestOpenAI_ClientsDoNotRepeatARunThatFailed(t *testing.T) {
+	broken := adktest.Fails(errors.New("broken")).Repeated()
+	srv, url := serving(t, serve.Config{}, looking(), asOpenAI, adktest.Calls(adktest.Call("look", `{}`)), broken)
+	c := sdk.NewClient(option.WithBaseURL(url+"/v1"), option.WithAPIKey("x"))
+	_, err := c.Chat.Completions.New(t.Context(), sdk.ChatCompletionNewParams{Model: "desk",
+		Messages: []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage("Hi")}})
+	var failed *sdk.Error
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, 500, failed.StatusCode)
+	require.Len(t, runsOf(t, srv), 1)
+
+	srv, url = serving(t, serve.Config{}, looking(), asOpenAI, adktest.Calls(adktest.Call("look", `{}`)), broken)
+	out := node(t, "openai", "openai.mjs", "retries", url)[0]
+	require.EqualValues(t, 1, out["requests"])
+	require.EqualValues(t, 500, out["status"])
+	require.Len(t, runsOf(t, srv), 1)
 }
 
 // An agent is the model of another one.

@@ -38,7 +38,7 @@ func (p *pointsStore) Answer(_ context.Context, _ string, answers ...checkpoint.
 func waitingFor(points ...checkpoint.WaitPoint) (*Caller, *pointsStore) {
 	store := &pointsStore{info: checkpoint.RunInfo{ID: "r", Status: checkpoint.Waiting, Waiting: points,
 		Tags: map[string]string{tagOwner: "ana"}}}
-	return &Caller{&Server{runs: store}, Principal{ID: "ana"}}, store
+	return &Caller{server: &Server{runs: store}, principal: Principal{ID: "ana"}}, store
 }
 
 // All questions are answered that have to be, and each in its way: not one that has expired, has an answer, is for others

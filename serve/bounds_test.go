@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -174,4 +176,67 @@ func TestServer_SendsTheHeadersOfStreams(t *testing.T) {
 	require.True(t, strings.HasPrefix(w.Body.String(), ": weft\nretry: 2000\n\n"), w.Body.String())
 	require.True(t, w.Flushed)
 	require.NotContains(t, w.Body.String(), "\r")
+}
+
+// Runs that are started at the same time do not pass the limit of a principal together.
+// Rule serving/SV15.
+func TestServer_KeepsTheLimitOfRunsThatStartTogether(t *testing.T) {
+	const most, all = 4, 40
+	d := newDesk(t, Config{DrainTimeout: -1, Limits: Limits{RunsPerPrincipal: most, StartsPerMinute: 1000, Runs: 1000}},
+		agentOf(t, adk.ChatModelAgentConfig{}, adktest.Blocks().Repeated()))
+	codes := make(chan int, all)
+	for range all {
+		go func() {
+			answer := d.do("POST", "/agents/desk/runs", `{"input":"x"}`)
+			answer.Body.Close()
+			codes <- answer.StatusCode
+		}()
+	}
+	begun := 0
+	for range all {
+		if <-codes == 201 {
+			begun++
+		}
+	}
+	require.Positive(t, begun)
+	require.LessOrEqual(t, begun, most)
+}
+
+// A body that comes drop by drop is given up; one that has come lets the answer take as long as it takes.
+// Rule serving/SV15.
+func TestServer_GivesUpSlowBodies(t *testing.T) {
+	const within = 200 * time.Millisecond
+	slow := agentOf(t, adk.ChatModelAgentConfig{}, adktest.Says("Hi.").After(3*within).Repeated())
+	d := newDesk(t, Config{Limits: Limits{BodyTime: within}}, slow)
+	body, drops := io.Pipe()
+	defer drops.Close()
+	go func() { _, _ = drops.Write([]byte(`{"input":`)) }() // and no more
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url+"/agents/desk/runs", body)
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	answer.Body.Close()
+	require.Equal(t, http.StatusRequestTimeout, answer.StatusCode)
+	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"x"}`, "Prefer", "wait=10")
+	require.Equal(t, "done", run["status"])
+	require.Contains(t, fmt.Sprint(d.stream("POST", "/agents/desk/runs", `{"input":"x"}`)), "Hi.")
+}
+
+// The address of a run that was started is that of where the server is mounted.
+func TestServer_NamesRunsBelowItsPrefix(t *testing.T) {
+	d := newDesk(t, Config{}, greeter(t))
+	for _, prefix := range []string{"", "/native", "/a/b"} {
+		web := httptest.NewServer(http.StripPrefix(prefix, d.srv))
+		answer, err := http.Post(web.URL+prefix+"/agents/desk/runs", "application/json", strings.NewReader(`{"input":"x"}`))
+		require.NoError(t, err)
+		answer.Body.Close()
+		location := answer.Header.Get("Location")
+		require.True(t, strings.HasPrefix(location, prefix+"/runs/"), location)
+		found, err := http.Get(web.URL + location)
+		require.NoError(t, err)
+		found.Body.Close()
+		require.Equal(t, 200, found.StatusCode)
+		web.Close()
+	}
 }

@@ -18,6 +18,8 @@ import (
 type Caller struct {
 	server    *Server
 	principal Principal
+	// traceparent is the span of the request, "" if there is none.
+	traceparent string
 }
 
 // Caller authenticates a request. Handlers within [Server.Protect] get the one that was authenticated there.
@@ -29,7 +31,7 @@ func (s *Server) Caller(r *http.Request) (*Caller, error) {
 	if err != nil {
 		return nil, ProblemOf(err)
 	}
-	return &Caller{s, p}, nil
+	return &Caller{server: s, principal: p, traceparent: s.traceparentOf(r)}, nil
 }
 
 // Principal is who it is.

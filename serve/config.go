@@ -95,6 +95,10 @@ type TypedConfig[M adk.MessageType] struct {
 	TicketKey []byte
 	// Ready says whether the process can serve, for GET /readyz. The default is always.
 	Ready func(ctx context.Context) error
+	// Traceparent returns the span of a request, as the header traceparent of W3C, for handlers of telemetry: a run is linked to
+	// the request that has started it, whichever process executes it. The default is what the client has sent in that header;
+	// ext/otel has weftotel.Traceparent, which is the span that the server has of the request.
+	Traceparent func(ctx context.Context) string
 	// Logger gets one record for each request and each run that is started, one when a run that this process executes ends
 	// or waits, and errors with their causes. Default: nil.
 	Logger *slog.Logger
@@ -116,6 +120,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - MaxRunTime, DrainTimeout, Linger, Limits: bounds
 //   - TicketKey: signs tickets
 //   - Ready: says whether the process can serve
+//   - Traceparent: the span of a request
 //   - Logger: gets a record for each request and run
 type Config = TypedConfig[*schema.Message]
 
@@ -137,8 +142,9 @@ const queueLength = 8
 
 // Limits bound what clients can do. 0 is the default of a field.
 type Limits struct {
-	// Body is how many bytes a request may have. Default 4 MiB.
-	Body int64
+	// Body is how many bytes a request may have, BodyTime how long they may take to come. Default 4 MiB, 30 seconds.
+	Body     int64
+	BodyTime time.Duration
 	// Depth is how deep its JSON may be. Default 64.
 	Depth int
 	// Messages is how many messages a request may have, MessageBytes how long the text of one may be. Default 500, 1 MiB.
@@ -170,6 +176,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Body <= 0 {
 		l.Body = 4 << 20
+	}
+	if l.BodyTime <= 0 {
+		l.BodyTime = 30 * time.Second
 	}
 	return l
 }

@@ -76,9 +76,11 @@ func (c *Caller) makeFork(
 	if err := c.checkFork(ctx, origin, f, tags); err != nil {
 		return info, err
 	}
-	if err := c.checkRates(ctx); err != nil {
+	release, err := c.checkRates(ctx)
+	if err != nil {
 		return info, err
 	}
+	defer release()
 	made := adk.ForkOptions{At: f.At, NewID: id, Tags: tags}
 	if f.Edit != nil {
 		made.Edit = func(step *adk.Step) error { return s.editStep(step, f.Edit) }
@@ -90,6 +92,8 @@ func (c *Caller) makeFork(
 	switch {
 	case err == nil, errors.Is(err, checkpoint.ErrRunExists):
 		return info, err
+	case errors.As(err, new(*Problem)):
+		return info, ProblemOf(err).of(origin.ID)
 	case errors.Is(err, adk.ErrForkEdit):
 		return info, &Problem{Code: BadRequest, Title: fmt.Sprintf("the edit does not fit step %d", f.At), Run: origin.ID,
 			Cause: err}
@@ -179,25 +183,15 @@ func (c *Caller) checkFork(ctx context.Context, origin *checkpoint.RunInfo, f *F
 // checkEdit refuses what is too much.
 func (s *Server) checkEdit(e *StepEdit) error {
 	l := s.settings.limits
-	if e.Text != nil && len(*e.Text) > l.MessageBytes {
+	switch {
+	case e.Text != nil && len(*e.Text) > l.MessageBytes:
 		return NewProblem(TooLarge, "the text is longer than %d bytes", l.MessageBytes)
+	case e.Messages != nil && len(e.Messages) == 0:
+		return NewProblem(BadRequest, "there is no message")
+	case len(e.Messages) > l.Messages:
+		return tooManyMessages(s)
 	}
-	if e.Messages == nil {
-		return nil
-	}
-	var plain []*schema.Message
-	for i, m := range e.Messages {
-		switch {
-		case m.Chat != nil:
-			plain = append(plain, m.Chat)
-		case m.Agentic == nil:
-			return NewProblem(BadRequest, "message %d is none", i)
-		}
-	}
-	if len(plain) == 0 && len(e.Messages) > 0 && len(e.Messages) <= l.Messages {
-		return nil
-	}
-	return s.checkMessages(plain, true)
+	return nil
 }
 
 // editStep changes a step as a client wants it.
@@ -232,7 +226,8 @@ func (s *Server) editStep(step *adk.Step, e *StepEdit) error {
 	return nil
 }
 
-// editedMessages are the messages of a client in place of those of a step, of the same kind.
+// editedMessages are the messages of a client in place of those of a step, of the same kind. A message that is as the
+// client was shown it stays as it was, with what providers have attached to it; others have what clients may send.
 func (s *Server) editedMessages(before []any, edited []runlog.Message) (messages []any, err error) {
 	for _, m := range before {
 		if s.settings.detail || !isSystem(m) {
@@ -244,17 +239,13 @@ func (s *Server) editedMessages(before []any, edited []runlog.Message) (messages
 	if len(before) > 0 {
 		_, agentic = before[0].(*schema.AgenticMessage)
 	}
-	for i, m := range edited {
-		var one any = m.Chat
-		switch {
-		case agentic && m.Agentic != nil:
-			one = m.Agentic
-		case agentic:
-			if one, err = agenticOf(m.Chat); err != nil {
-				return nil, &Problem{Code: BadRequest, Title: fmt.Sprintf("message %d cannot be an agentic one", i), Cause: err}
+	kept := shownMessages(before)
+	for i := range edited {
+		one := kept[shownAs(&edited[i])]
+		if one == nil {
+			if one, err = s.editedMessage(i, &edited[i], agentic); err != nil {
+				return nil, err
 			}
-		case m.Chat == nil:
-			return nil, NewProblem(BadRequest, "message %d is an agentic one, which the agent does not take", i)
 		}
 		if !s.settings.detail && isSystem(one) {
 			return nil, NewProblem(BadRequest, "message %d is of the system, whose prompts stay as they are", i)
@@ -262,6 +253,51 @@ func (s *Server) editedMessages(before []any, edited []runlog.Message) (messages
 		messages = append(messages, one)
 	}
 	return messages, nil
+}
+
+// editedMessage is a message of a client, the n-th, of a kind.
+func (s *Server) editedMessage(n int, m *runlog.Message, agentic bool) (any, error) {
+	switch {
+	case m.Agentic != nil && agentic:
+		return s.takeAgentic(n, m.Agentic)
+	case m.Agentic != nil:
+		return nil, NewProblem(BadRequest, "message %d is an agentic one, which the agent does not take", n)
+	case m.Chat == nil:
+		return nil, NewProblem(BadRequest, "message %d is none", n)
+	}
+	taken, err := s.takeMessage(n, m.Chat)
+	if err != nil || !agentic {
+		return taken, err
+	}
+	one, err := agenticOf(taken)
+	if err != nil {
+		return nil, &Problem{Code: BadRequest, Title: fmt.Sprintf("message %d cannot be an agentic one", n), Cause: err}
+	}
+	return one, nil
+}
+
+// shownMessages are messages by how clients are shown them.
+func shownMessages(messages []any) map[string]any {
+	shown := map[string]any{}
+	for _, m := range messages {
+		switch m := m.(type) {
+		case *schema.Message:
+			shown[shownAs(publicMessage(&runlog.Message{Chat: m}))] = m
+		case *schema.AgenticMessage:
+			shown[shownAs(publicMessage(&runlog.Message{Agentic: m}))] = m
+		}
+	}
+	delete(shown, "")
+	return shown
+}
+
+// shownAs is a message as JSON, "" if it has none.
+func shownAs(m *runlog.Message) string {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return ""
+	}
+	return string(data)
 }
 
 // valueLike decodes a value to the type of the one before, to whatever it is if there is none.

@@ -194,7 +194,7 @@ func TestServer_ForksATurnWithAnotherHistory(t *testing.T) {
 	agent := weather(t, adk.ChatModelAgentConfig{}, &calls, adktest.Calls(adktest.Call("look", `{}`)), adktest.Says("Go out."),
 		adktest.Says("Cold.").Seeing("user: Temperature?"))
 	d := newDesk(t, Config{AllowFork: true}, agent)
-	caller := &Caller{d.srv, Principal{ID: "local"}}
+	caller := &Caller{server: d.srv, principal: Principal{ID: "local"}}
 	run, err := caller.Start(t.Context(), Start{Agent: "desk", Messages: []*schema.Message{schema.UserMessage("Weather?")},
 		SessionValues: map[string]any{"n": 3}})
 	require.NoError(t, err)

@@ -2,12 +2,10 @@ package serve
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/schema"
 )
 
 // starts counts the runs that principals start, minute by minute.
@@ -76,72 +74,30 @@ func count(ctx context.Context, runs executor, q checkpoint.Query, in ...checkpo
 	return n, nil
 }
 
-// checkMessages refuses messages that are too many, too long, or of somebody for whom a client cannot speak.
-func (s *Server) checkMessages(messages []*schema.Message, trust bool) error {
-	l := s.settings.limits
-	switch {
-	case len(messages) == 0:
-		return NewProblem(BadRequest, "there is no message")
-	case len(messages) > l.Messages:
-		return NewProblem(TooLarge, "there are more than %d messages", l.Messages)
-	}
-	for i, m := range messages {
-		if m == nil {
-			return NewProblem(BadRequest, "message %d is null", i)
-		}
-		if m.Role != schema.User && !trust {
-			return NewProblem(BadRequest, "message %d is of role %q: a client sends messages of role user only", i, m.Role)
-		}
-		switch m.Role {
-		case schema.User, schema.Assistant, schema.Tool, schema.System:
-		default:
-			return NewProblem(BadRequest, "message %d is of role %.32q: there are user, assistant, tool and system", i, m.Role)
-		}
-		text, media := len(m.Content)+len(m.ReasoningContent), 0
-		for _, c := range m.ToolCalls {
-			text += len(c.Function.Arguments)
-		}
-		for _, p := range m.UserInputMultiContent {
-			text += len(p.Text)
-			size, err := checkMedia(p)
-			if err != nil {
-				return err
-			}
-			media += size
-		}
-		if media > l.MediaBytes {
-			return NewProblem(TooLarge, "message %d has media of more than %d bytes", i, l.MediaBytes)
-		}
-		if text > l.MessageBytes {
-			return NewProblem(TooLarge, "message %d is longer than %d bytes", i, l.MessageBytes)
-		}
-		//lint:ignore SA1019 clients could send it
-		if m.Extra != nil || len(m.MultiContent) > 0 {
-			return NewProblem(BadRequest, "message %d has fields that clients do not send", i)
-		}
-	}
-	return nil
+// reservations are runs of principals that are being submitted, and may not be in the store yet.
+type reservations struct {
+	mu   sync.Mutex // guards runs; it is held while a principal's runs are counted, so that two do not take one place
+	runs map[string]int
 }
 
-// checkMedia refuses URLs that are not for the models: the server fetches none of them, but a provider may. It returns how
-// many bytes the media in base64 have.
-func checkMedia(p schema.MessageInputPart) (size int, err error) {
-	var media schema.MessagePartCommon
-	switch {
-	case p.Image != nil:
-		media = p.Image.MessagePartCommon
-	case p.Audio != nil:
-		media = p.Audio.MessagePartCommon
-	case p.Video != nil:
-		media = p.Video.MessagePartCommon
-	case p.File != nil:
-		media = p.File.MessagePartCommon
+// take takes a place for a run of a principal, of whose runs others are counted, unless there are as many as there may be.
+// release gives it back, when the run is in the store or is not made.
+func (r *reservations) take(owner string, most int, others func() (int, error)) (release func(), ok bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, err := others()
+	if err != nil || n+r.runs[owner] >= most {
+		return nil, false, err
 	}
-	if media.URL != nil && *media.URL != "" && !strings.HasPrefix(*media.URL, "https://") {
-		return 0, NewProblem(BadRequest, "media are given by https URLs, or in base64")
+	if r.runs == nil {
+		r.runs = map[string]int{}
 	}
-	if media.Base64Data != nil {
-		size = len(*media.Base64Data) / 4 * 3
-	}
-	return size, nil
+	r.runs[owner]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.runs[owner]--; r.runs[owner] == 0 {
+			delete(r.runs, owner)
+		}
+	}, true, nil
 }

@@ -137,7 +137,7 @@ func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) erro
 // sendStarted answers a request that has started a run, as it wants: with the run, at once or when it has ended, or with
 // its events.
 func (s *Server) sendStarted(w http.ResponseWriter, r *http.Request, c *Caller, run Run) (err error) {
-	w.Header().Set("Location", "/runs/"+run.ID)
+	w.Header().Set("Location", prefixOf(r)+"/runs/"+run.ID)
 	if wantsEvents(r) {
 		return s.streamNative(w, r, c, StreamConfig{Run: run.ID})
 	}
@@ -148,6 +148,16 @@ func (s *Server) sendStarted(w http.ResponseWriter, r *http.Request, c *Caller, 
 	}
 	SendJSON(w, http.StatusCreated, run)
 	return nil
+}
+
+// prefixOf is what of the path of a request is before the paths of the server: it may be mounted below one (http.StripPrefix).
+func prefixOf(r *http.Request) string {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	prefix, below := strings.CutSuffix(path, r.URL.EscapedPath())
+	if !below || !strings.HasPrefix(path, "/") {
+		return ""
+	}
+	return prefix
 }
 
 func wantsEvents(r *http.Request) bool {

@@ -28,6 +28,7 @@ const (
 	Expired         Code = "expired"
 	AlreadyAnswered Code = "already_answered"
 	TooLarge        Code = "too_large"
+	TooSlow         Code = "too_slow"
 	TooMany         Code = "too_many"
 	ShuttingDown    Code = "shutting_down"
 	NotReady        Code = "not_ready"
@@ -38,7 +39,7 @@ var statuses = map[Code]int{
 	BadRequest: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, Forbidden: http.StatusForbidden,
 	NotFound: http.StatusNotFound, Conflict: http.StatusUnprocessableEntity, Busy: http.StatusConflict,
 	InterruptsOpen: http.StatusConflict, Expired: http.StatusGone, AlreadyAnswered: http.StatusConflict,
-	TooLarge: http.StatusRequestEntityTooLarge, TooMany: http.StatusTooManyRequests,
+	TooLarge: http.StatusRequestEntityTooLarge, TooSlow: http.StatusRequestTimeout, TooMany: http.StatusTooManyRequests,
 	ShuttingDown: http.StatusServiceUnavailable, NotReady: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
 }
 

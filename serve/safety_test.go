@@ -271,7 +271,7 @@ func FuzzServer_StartsOrRefuses(f *testing.F) {
 	srv := &Server{settings: settings{limits: Limits{}.withDefaults(), allowClientTools: true}, agents: map[string]*served{
 		"desk": {tools: clientToolUse{by: someAgent, taken: map[string]bool{"look": true}},
 			info: AgentInfo{Capabilities: Capabilities{Formats: true}}}}}
-	c := &Caller{srv, Principal{ID: "ana"}}
+	c := &Caller{server: srv, principal: Principal{ID: "ana"}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var body newRun
 		if srv.DecodeJSON(data, &body) != nil {

@@ -36,6 +36,7 @@ type Server struct {
 	local    *localWorker
 	tickets  *tickets
 	starts   starts
+	reserved reservations
 	load     load
 	watchers watchers
 	large    largeFrames
@@ -54,6 +55,7 @@ type Server struct {
 
 // settings are those of a TypedConfig that have nothing to do with a kind of message.
 type settings struct {
+	traceparent       func(ctx context.Context) string
 	conversations     conversation.Store
 	auth              func(r *http.Request) (Principal, error)
 	allowAnonymous    bool
@@ -106,7 +108,7 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 		authorize: conf.Authorize, origins: conf.Origins, busy: conf.Busy, abandonInterrupts: conf.AbandonInterrupts,
 		trustHistory: conf.TrustHistory, allowClientTools: conf.AllowClientTools, detail: conf.Detail,
 		errorText: conf.ErrorText, signDecision: conf.SignDecision, maxRunTime: conf.MaxRunTime, limits: conf.Limits.withDefaults(), ready: conf.Ready,
-		logger: conf.Logger}
+		logger: conf.Logger, traceparent: conf.Traceparent}
 	for _, about := range abouts {
 		s.serve(about)
 	}
@@ -225,7 +227,7 @@ func (s *Server) Protect(h http.Handler, refuse func(w http.ResponseWriter, p *P
 			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 		}
 		if r.Body != nil {
-			r.Body = http.MaxBytesReader(answer, r.Body, s.settings.limits.Body)
+			r.Body = http.MaxBytesReader(answer, newTimedBody(w, r.Body, s.settings.limits.BodyTime), s.settings.limits.Body)
 		}
 		h.ServeHTTP(answer, r)
 	})
@@ -239,7 +241,7 @@ func (s *Server) callerOf(r *http.Request) (*Caller, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Caller{s, p}, nil
+		return &Caller{server: s, principal: p, traceparent: s.traceparentOf(r)}, nil
 	}
 	return s.Caller(r)
 }

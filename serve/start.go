@@ -77,9 +77,11 @@ func (c *Caller) submit(ctx context.Context, start *Start, job *dispatch.Job) (i
 	if err != nil {
 		return info, err
 	}
-	if err := c.checkRates(ctx); err != nil {
+	release, err := c.checkRates(ctx)
+	if err != nil {
 		return info, err
 	}
+	defer release()
 	if err := c.stopFor(ctx, givingWay); err != nil {
 		return info, err
 	}
@@ -106,11 +108,11 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		return job, NewProblem(BadRequest, "a run that takes the place of another one is in its thread: say which")
 	}
 	if len(start.Messages) > 0 || start.Replaces == "" {
-		if err := s.checkMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
+		if job.Messages, err = s.takeMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
 			return job, err
 		}
 	}
-	if job.Messages, err = identified(start.Messages, start.MessageIDs); err != nil {
+	if job.Messages, err = identified(job.Messages, start.MessageIDs); err != nil {
 		return job, err
 	}
 	if err := c.putInThread(&job, start); err != nil {
@@ -129,6 +131,9 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	}
 	if s.settings.maxRunTime > 0 {
 		job.Deadline = time.Now().Add(s.settings.maxRunTime)
+	}
+	if c.traceparent != "" {
+		job.SessionValues = put(job.SessionValues, submittedBy, any(c.traceparent))
 	}
 	if start.IdempotencyKey == "" {
 		return job, nil
@@ -313,25 +318,39 @@ func (c *Caller) stopFor(ctx context.Context, runs []string) error {
 	return nil
 }
 
-// checkRates refuses what is too much.
-func (c *Caller) checkRates(ctx context.Context) error {
+// checkRates refuses what is too much. Otherwise the run has a place among those of the principal, until it is in the store:
+// then release is called.
+func (c *Caller) checkRates(ctx context.Context) (release func(), err error) {
 	s, owner := c.server, c.principal.owner()
 	l := s.settings.limits
 	own := map[string]string{tagOwner: owner}
 	waiting, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.WaitingPerPrincipal}, checkpoint.Waiting)
 	if err != nil {
-		return ProblemOf(err)
+		return nil, ProblemOf(err)
 	}
 	if waiting >= l.WaitingPerPrincipal {
-		return &Problem{Code: TooMany, Title: "too many of your runs wait for answers: answer or stop some", RetryAfter: time.Minute}
+		return nil, &Problem{Code: TooMany, Title: "too many of your runs wait for answers: answer or stop some", RetryAfter: time.Minute}
 	}
-	n, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.RunsPerPrincipal}, executedOrDue...)
+	release, ok, err := s.reserved.take(owner, l.RunsPerPrincipal, func() (int, error) {
+		return count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.RunsPerPrincipal}, executedOrDue...)
+	})
 	if err != nil {
-		return ProblemOf(err)
+		return nil, ProblemOf(err)
 	}
-	if n >= l.RunsPerPrincipal {
-		return &Problem{Code: TooMany, Title: "you have too many runs that have not ended", RetryAfter: 5 * time.Second}
+	if !ok {
+		return nil, &Problem{Code: TooMany, Title: "you have too many runs that have not ended", RetryAfter: 5 * time.Second}
 	}
+	if err := c.checkLoad(ctx, owner); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// checkLoad refuses a run that is too much for the server, or for a minute of the principal.
+func (c *Caller) checkLoad(ctx context.Context, owner string) error {
+	s := c.server
+	l := s.settings.limits
 	if room, err := s.load.add(ctx, s.runs, l.Runs); err != nil {
 		return ProblemOf(err)
 	} else if !room {

@@ -35,7 +35,7 @@ func TestServer_FindsRunsOfThreadsThatItDoesNotKeep(t *testing.T) {
 		adktest.Says("A cat."), adktest.Says("A dog.").Seeing("user: What?", "assistant: A cat.", "user: And now?"))
 	require.False(t, d.srv.KeepsThreads())
 	run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"What?","thread":"t"}`))[0].Run
-	caller := &Caller{d.srv, Principal{ID: "local"}}
+	caller := &Caller{server: d.srv, principal: Principal{ID: "local"}}
 	last, exists, err := caller.LastRun(t.Context(), "t")
 	require.NoError(t, err)
 	require.True(t, exists)
@@ -71,7 +71,7 @@ func TestServer_RefusesAThreadThatNobodyKeeps(t *testing.T) {
 func TestCaller_StartsARunWhoseClientHasTheHistory(t *testing.T) {
 	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{},
 		adktest.Says("Two.").Seeing("user: 1?", "assistant: One.", "user: 2?"), adktest.Says("Three.").Seeing("user: 3?")))
-	caller := &Caller{d.srv, Principal{ID: "local"}}
+	caller := &Caller{server: d.srv, principal: Principal{ID: "local"}}
 	for _, messages := range [][]*schema.Message{
 		{schema.UserMessage("1?"), schema.AssistantMessage("One.", nil), schema.UserMessage("2?")},
 		{schema.UserMessage("3?")},

@@ -105,7 +105,7 @@ func TestServer_StopsTheRunOfAClientThatNeverWatched(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	r := httptest.NewRequestWithContext(gone, "POST", "/", nil)
-	err := d.srv.Stream(httptest.NewRecorder(), r, &Caller{d.srv, Principal{ID: "local"}}, StreamConfig{Run: run,
+	err := d.srv.Stream(httptest.NewRecorder(), r, &Caller{server: d.srv, principal: Principal{ID: "local"}}, StreamConfig{Run: run,
 		OnDisconnect: CancelAfter(0), Translate: func(*runlog.Event, *Frames) {}})
 	require.NoError(t, err)
 	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
@@ -117,7 +117,7 @@ func TestServer_ShutdownEndsRequestsThatWait(t *testing.T) {
 	started, until := make(chan struct{}, 1), make(chan struct{})
 	srv, err := New(Config{Agents: []adk.Agent{blocks(t, started, until)}})
 	require.NoError(t, err)
-	c := &Caller{srv, Principal{ID: "local"}}
+	c := &Caller{server: srv, principal: Principal{ID: "local"}}
 	run, err := c.Start(t.Context(), Start{Agent: "desk", Messages: []*schema.Message{schema.UserMessage("x")}})
 	require.NoError(t, err)
 	<-started
@@ -157,7 +157,7 @@ func TestServer_ShutdownStopsRunsAtOnceWhenItsTimeIsNearlyOver(t *testing.T) {
 		started := make(chan struct{}, 1)
 		srv, err := New(Config{Agents: []adk.Agent{blocks(t, started, nil)}, DrainTimeout: time.Hour})
 		require.NoError(t, err)
-		c := &Caller{srv, Principal{ID: "local"}}
+		c := &Caller{server: srv, principal: Principal{ID: "local"}}
 		_, err = c.Start(t.Context(), Start{Agent: "desk", Messages: []*schema.Message{schema.UserMessage("x")}})
 		require.NoError(t, err)
 		<-started
@@ -191,7 +191,7 @@ func TestServer_ShutdownStopsRunsWhileAStartHangs(t *testing.T) {
 		store := &stuckStore{RunStore: checkpoint.NewMemoryStore(), stuck: make(chan struct{})}
 		srv, err := New(Config{Agents: []adk.Agent{blocks(t, started, nil)}, Store: store})
 		require.NoError(t, err)
-		c := &Caller{srv, Principal{ID: "local"}}
+		c := &Caller{server: srv, principal: Principal{ID: "local"}}
 		messages := []*schema.Message{schema.UserMessage("x")}
 		run, err := c.Start(t.Context(), Start{Agent: "desk", Messages: messages})
 		require.NoError(t, err)

@@ -107,7 +107,7 @@ func (h *handler) countCalls(request seenRequest) {
 		count(Message{Agentic: m})
 	}
 	if used != nil && h.calls == nil {
-		h.calls, h.last = map[string]int{}, map[agentCall]string{}
+		h.calls = map[string]int{}
 	}
 	for id, n := range used {
 		h.calls[id] = max(h.calls[id], n)
@@ -119,10 +119,10 @@ func (h *handler) startTool(
 	ctx context.Context, info *callbacks.RunInfo, parent *span, input callbacks.CallbackInput,
 ) *span {
 	s := h.newSpan(toolSpan, parent)
-	s.callID = compose.GetToolCallID(ctx)
+	s.callID, s.place = compose.GetToolCallID(ctx), compose.InternalToolCallPlace(ctx)
 	if parent != nil && parent.kind == agentSpan {
 		parent.releaseBelow(false)
-		s.call = parent.callOf(s.callID)
+		s.call = parent.callOf(s.place, s.callID)
 	} else {
 		s.call = s.newCall(s.callID)
 	}
@@ -307,21 +307,28 @@ func (s *span) kindOf(kind DeltaKind) *ModelDeltaData {
 	return *of
 }
 
-// inChunks is the call that a chunk belongs to, with mu locked: one that is there, or a new one.
+// inChunks is the call that a chunk belongs to, with mu locked: the one of its index, if it has one, or a new one.
 func (s *span) inChunks(c seenCall) *answerCall {
 	for i := range s.inAnswer {
-		known := &s.inAnswer[i]
-		if c.index != nil && *c.index == known.index || c.index == nil && c.id != "" && c.id == known.id {
+		if known := &s.inAnswer[i]; c.index != nil && *c.index == known.index {
+			if known.id == "" {
+				known.id = c.id
+			}
 			return known
 		}
 	}
-	known := answerCall{index: len(s.inAnswer), id: c.id}
+	known := answerCall{index: -1 - len(s.inAnswer), id: c.id} // which no chunk has
 	if c.index != nil {
 		known.index = *c.index
 	}
 	known.call = s.newCall(c.id)
-	known.args = &ModelDeltaData{Kind: Args, Call: known.call, Index: &known.index}
+	index := len(s.inAnswer)
+	if c.index != nil {
+		index = *c.index
+	}
+	known.args = &ModelDeltaData{Kind: Args, Call: known.call, Index: &index}
 	s.inAnswer = append(s.inAnswer, known)
+	s.answers()
 	return &s.inAnswer[len(s.inAnswer)-1]
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -45,23 +43,24 @@ type span struct {
 	shown bool
 
 	// Of an agent: the calls below it that are open or held, the last call of its model and what that was asked, how
-	// often in a row it was called, the names of the calls that it makes, by the model's IDs, and why it failed.
+	// often in a row it was called, the last answer with calls of tools, and why it failed.
 	below    []*span
 	model    *span
 	asked    seenRequest
 	attempts int
-	calls    map[string]string
+	answered *span
 	failed   error
 
 	// Of a call: when it started, in microseconds, the first chunk, and the kind of an agent.
 	since, first int64
 	typ          string
-	// Of a model's answer: the calls in it, by their place, and its chunks, for as long as nobody has joined them. Of a
-	// tool: the call.
+	// Of a model's answer: the calls in it, in their order, and its chunks, for as long as nobody has joined them. Of a
+	// tool: the call, and its place in the answer, from 1, 0 if that is not known.
 	inAnswer []answerCall
 	chunks   answerChunks
 	call     string
 	callID   string
+	place    int
 	// piece is the event of pieces of a model's answer, but for T, Seq and Data; text and reasoning are what such pieces have
 	// in common.
 	piece           *Event
@@ -70,14 +69,6 @@ type span struct {
 	start *ModelStartData
 	// ctx is the context of what is inside.
 	ctx spanContext
-}
-
-// answerCall is a call of a tool in an answer that comes in chunks.
-type answerCall struct {
-	index    int
-	id, call string
-	// args is what pieces of its arguments have in common.
-	args *ModelDeltaData
 }
 
 // spanPhase is how far a span is.
@@ -106,9 +97,10 @@ type recorder struct {
 	seq   uint64
 	spans SpanID
 	open  []*span
-	// calls is how often an ID of a model was used in the run, and last the name of the last call of an agent with it.
+	// calls is how often an ID of a model was used in the run, and last the calls in the last answer of each agent that
+	// makes some.
 	calls map[string]int
-	last  map[agentCall]string
+	last  map[agentPlace][]answerCall
 	// saved is a step that was saved while the end of a call was held, 0 if there is none.
 	saved int
 	end   RunEndData
@@ -288,62 +280,6 @@ func (s *span) releaseBelow(all bool) {
 	}
 }
 
-// nameCalls gives the calls of an answer their names, with mu locked.
-func (s *span) nameCalls(d *ModelEndData) {
-	calls := d.Message.calls()
-	if len(calls) == 0 {
-		return
-	}
-	taken := make([]bool, len(s.inAnswer))
-	d.Calls = make([]string, 0, len(calls))
-	for _, c := range calls {
-		name := ""
-		for i, known := range s.inAnswer {
-			if !taken[i] && known.id == c.id {
-				name, taken[i] = known.call, true
-				break
-			}
-		}
-		if name == "" {
-			name = s.newCall(c.id)
-		}
-		d.Calls = append(d.Calls, name)
-	}
-}
-
-// newCall names a call that an answer makes: the model's ID, if that is new in the run, with mu locked.
-func (s *span) newCall(id string) string {
-	r := s.rec
-	if r.calls == nil {
-		r.calls, r.last = map[string]int{}, map[agentCall]string{}
-	}
-	r.calls[id]++
-	name := id
-	if n := r.calls[id]; n > 1 || id == "" {
-		name = id + "~" + strconv.Itoa(n)
-	}
-	r.last[callIn(s.path, id)] = name
-	if s.parent != nil {
-		if s.parent.calls == nil {
-			s.parent.calls = map[string]string{}
-		}
-		s.parent.calls[id] = name
-	}
-	return name
-}
-
-// callOf is the name of a call that is made: that of the answer before, also where an earlier process recorded that, with
-// mu locked.
-func (s *span) callOf(id string) string {
-	if name := s.calls[id]; name != "" {
-		return name
-	}
-	if name := s.rec.last[callIn(s.path, id)]; name != "" && s.calls == nil {
-		return name
-	}
-	return (&span{rec: s.rec, parent: s, path: s.path}).newCall(id)
-}
-
 // finish ends the record of the stretch, with the spans that are open closed, innermost first. A status of "" leaves the
 // run as it is: it continues elsewhere.
 func (r *recorder) finish(status Status, err error) {
@@ -443,7 +379,7 @@ func (r *recorder) begin(token uint64) (past *folding) {
 	}
 	r.seq = past.last.Seq
 	r.spans = past.spans
-	r.calls, r.last = map[string]int{}, map[agentCall]string{}
+	r.calls, r.last = map[string]int{}, map[agentPlace][]answerCall{}
 	for call, start := range past.calls {
 		r.calls[start.CallID] = max(r.calls[start.CallID], numberOf(call, start.CallID))
 	}
@@ -493,20 +429,6 @@ func (f *folding) known() *folding {
 		return nil
 	}
 	return f
-}
-
-// agentCall is an ID of a model in the answers of an agent.
-type agentCall struct{ path, id string }
-
-func callIn(path []string, id string) agentCall { return agentCall{strings.Join(path, "/"), id} }
-
-// numberOf is which use of an ID a name is for.
-func numberOf(call, id string) int {
-	if call == id {
-		return 1
-	}
-	n, _ := strconv.Atoi(call[min(len(call), len(id)+1):])
-	return n
 }
 
 // answersOf are answers as JSON.

@@ -16,9 +16,11 @@ import (
 type seenEvent struct {
 	message Message
 	// watch has a stream of the event observed, nil if it is none. It must be called before the event is sent on.
-	watch  func(onEnd func(Message, error))
-	tool   bool // the message is the result of a tool
-	has    bool // there is a message or a stream
+	watch func(onEnd func(Message, error))
+	tool  bool // the message is the result of a tool
+	has   bool // there is a message or a stream
+	// place is which call of its answer an event of a tool is of, from 1, 0 if that is not known.
+	place  int
 	action *adk.AgentAction
 	custom any
 	err    error
@@ -346,8 +348,9 @@ func (r *seenRequest) change(before *seenRequest) Input {
 	return in
 }
 
-// pointsOf are the points of an interrupt.
-func pointsOf(info *adk.InterruptInfo, callOf func(path []string, id string) string) []Point {
+// pointsOf are the points of an interrupt. callsIn makes what finds the names of the calls in an address, from the outermost
+// on.
+func pointsOf(info *adk.InterruptInfo, callsIn func() func(path []string, key string) string) []Point {
 	points := []Point{}
 	for _, c := range info.InterruptContexts {
 		if c == nil || !c.IsRootCause {
@@ -358,6 +361,7 @@ func pointsOf(info *adk.InterruptInfo, callOf func(path []string, id string) str
 			p.InfoType = reflect.TypeOf(c.Info).String()
 		}
 		var path []string
+		callOf := callsIn()
 		for _, s := range c.Address {
 			switch s.Type {
 			case adk.AddressSegmentAgent:

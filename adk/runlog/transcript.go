@@ -31,19 +31,19 @@ type folding struct {
 	calls   map[string]*ToolStartData
 	// agentic: the messages of the run are of that kind.
 	agentic bool
-	// inner are the agents, and whether they run as tools or inside such agents.
-	inner  map[SpanID]bool
+	// agents are the agents, and the call of a tool that each works for, itself or inside of another one, "" for none.
+	agents map[SpanID]string
 	points []Point
 	// last is the last event, and saved the last position from which the run can continue.
 	last  Event
 	saved uint64
 	// usage is what models have used.
 	usage Usage
-	// spans is the highest number of a span. named is how often an ID of a model was used, and lastNamed the name of its
-	// last call.
+	// spans is the highest number of a span. named is how often an ID of a model was used, and lastNamed the calls in the
+	// last answer of each agent that makes some.
 	spans     SpanID
 	named     map[string]int
-	lastNamed map[agentCall]string
+	lastNamed map[agentPlace][]answerCall
 }
 
 // foldEntry is one message and where it comes from.
@@ -65,17 +65,19 @@ func (f *folding) add(e *Event) {
 			f.agentic = f.agentic || m.Agentic != nil
 		}
 	case *ModelEndData:
-		f.name(e.Path, d)
+		f.name(e, d)
 		f.usage.Add(d.Usage)
 		if d.Message != nil && d.Error == nil && !d.Again && !d.Aside && f.isOuter(e.Parent) {
 			f.agentic = f.agentic || d.Message.Agentic != nil
 			f.put(foldEntry{seq: e.Seq, message: *d.Message})
 		}
 	case *AgentStartData:
-		if f.inner == nil {
-			f.inner = map[SpanID]bool{}
+		if f.agents == nil {
+			f.agents = map[SpanID]string{}
 		}
-		f.inner[e.Span] = d.Call != "" || f.inner[e.Parent]
+		if f.agents[e.Span] = d.Call; d.Call == "" {
+			f.agents[e.Span] = f.agents[e.Parent]
+		}
 	case *MessageData:
 		if d.Error == nil && f.isOuter(e.Span) {
 			f.put(foldEntry{seq: e.Seq, message: d.Message})
@@ -105,23 +107,27 @@ func (f *folding) add(e *Event) {
 
 // isOuter reports whether a span is that of an agent whose messages are those of the run.
 func (f *folding) isOuter(s SpanID) bool {
-	inner, isAgent := f.inner[s]
-	return isAgent && !inner
+	call, isAgent := f.agents[s]
+	return isAgent && call == ""
 }
 
 // name notes the names of the calls of an answer.
-func (f *folding) name(path []string, d *ModelEndData) {
+func (f *folding) name(e *Event, d *ModelEndData) {
 	if d.Message == nil || len(d.Calls) == 0 {
 		return
 	}
 	if f.named == nil {
-		f.named, f.lastNamed = map[string]int{}, map[agentCall]string{}
+		f.named, f.lastNamed = map[string]int{}, map[agentPlace][]answerCall{}
 	}
+	var calls []answerCall
 	for i, c := range d.Message.calls() {
 		if i < len(d.Calls) {
-			f.named[c.id], f.lastNamed[callIn(path, c.id)] = max(f.named[c.id], numberOf(d.Calls[i], c.id)), d.Calls[i]
+			f.named[c.id] = max(f.named[c.id], numberOf(d.Calls[i], c.id))
+			calls = append(calls, answerCall{id: c.id, call: d.Calls[i]})
 		}
 	}
+	setKeys(calls)
+	f.lastNamed[placeAt(f.agents[e.Parent], e.Path)] = calls
 }
 
 func (f *folding) put(m foldEntry) { f.entries = append(f.entries, m) }

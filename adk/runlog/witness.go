@@ -97,9 +97,7 @@ func (w *runWitness) Event(event any) {
 		if w.status == "" {
 			w.status = Interrupted
 		}
-		points := pointsOf(e.action.Interrupted, func(path []string, id string) string {
-			return w.last[callIn(path, id)]
-		})
+		points := pointsOf(e.action.Interrupted, w.askedIn)
 		w.emit(Event{Type: Interrupt, Data: &InterruptData{Points: points}})
 	}
 }
@@ -130,8 +128,8 @@ func (s *span) Begin(path []string) {
 	defer s.rec.mu.Unlock()
 	s.path = path
 	start := &AgentStartData{Name: s.agent, Kind: s.typ}
-	if s.parent != nil && s.parent.kind == toolSpan {
-		start.Call = s.parent.call
+	if around := s.around(); around != nil && around.kind == toolSpan {
+		start.Call = around.call
 	}
 	e := s.of(AgentStart, start)
 	e.T = s.since
@@ -139,8 +137,9 @@ func (s *span) Begin(path []string) {
 }
 
 // Event records what an event of the agent has that nothing else shows.
-func (s *span) Event(event any) {
+func (s *span) Event(event any, place int) {
 	e := seeEvent(event)
+	e.place = place
 	s.rec.mu.Lock()
 	watch := e.has && !s.message(&e)
 	if a := e.action; a != nil {
@@ -156,14 +155,14 @@ func (s *span) Event(event any) {
 	switch custom := e.custom.(type) {
 	case nil:
 	case ProgressData:
-		s.progress(custom)
+		s.progress(custom, place)
 	case *ProgressData:
 		if custom != nil {
-			s.progress(*custom)
+			s.progress(*custom, place)
 		}
 	case progresses:
 		if d, ok := progressOf(custom); ok {
-			s.progress(d)
+			s.progress(d, place)
 		}
 	default:
 		s.rec.emit(s.of(Custom, &CustomData{Name: fmt.Sprintf("%T", custom), Value: jsonOf(custom)}))
@@ -173,7 +172,7 @@ func (s *span) Event(event any) {
 	}
 	s.rec.mu.Unlock()
 	if watch && e.watch != nil {
-		s.watchEvent(e.watch, e.tool)
+		s.watchEvent(&e)
 	}
 }
 
@@ -196,21 +195,22 @@ func progressOf(p progresses) (d ProgressData, ok bool) {
 	return d, err == nil
 }
 
-// progress records how far something is, with mu locked. An ID of the model becomes the name of its last call.
-func (s *span) progress(d ProgressData) {
-	if name := s.calls[d.Call]; name != "" {
+// progress records how far something is, with mu locked. An ID of the model becomes the name of the call.
+func (s *span) progress(d ProgressData, place int) {
+	if name := callAt(s.made(), place, d.Call); name != "" {
 		d.Call = name
 	}
 	s.rec.emit(s.of(Progress, &d))
 }
 
 // watchEvent records the message of an event that is a stream.
-func (s *span) watchEvent(watch func(onEnd func(Message, error)), isResult bool) {
-	watch(func(m Message, err error) {
+func (s *span) watchEvent(e *seenEvent) {
+	isResult, place := e.tool, e.place
+	e.watch(func(m Message, err error) {
 		s.rec.mu.Lock()
 		defer s.rec.mu.Unlock()
 		if !isNil(m) {
-			s.other(m, isResult, err)
+			s.other(m, isResult, place, err)
 		}
 	})
 }
@@ -224,7 +224,7 @@ func (s *span) message(e *seenEvent) bool {
 	m := s.model
 	if m == nil || m.shown || m.phase == spanClosed {
 		if e.watch == nil {
-			s.other(e.message, false, nil)
+			s.other(e.message, false, 0, nil)
 		}
 		return e.watch == nil
 	}
@@ -244,7 +244,7 @@ func (s *span) message(e *seenEvent) bool {
 func (s *span) toolMessage(e *seenEvent) bool {
 	if e.watch != nil { // it is of the call whose stream it is, if there is one that streams
 		for _, c := range s.below {
-			if c.kind == toolSpan && !c.shown && c.first < 0 {
+			if c.kind == toolSpan && !c.shown && c.first < 0 && c.isAt(e.place) {
 				c.shown = true
 				c.release()
 				return true
@@ -259,7 +259,7 @@ func (s *span) toolMessage(e *seenEvent) bool {
 		text, isText = onlyText(parts)
 	}
 	for _, c := range s.below {
-		if c.kind != toolSpan || c.callID != id || c.shown {
+		if c.kind != toolSpan || c.callID != id || c.shown || !c.isAt(e.place) {
 			continue
 		}
 		c.shown = true
@@ -274,12 +274,16 @@ func (s *span) toolMessage(e *seenEvent) bool {
 		c.release()
 		return true
 	}
-	s.other(e.message, true, nil)
+	s.other(e.message, true, e.place, nil)
 	return true
 }
 
-// other records a message that no call of a model or a tool has made, with mu locked.
-func (s *span) other(m Message, isResult bool, err error) {
+// isAt reports whether a call of a tool is the one at a place of its answer, as far as that is known.
+func (s *span) isAt(place int) bool { return place == 0 || s.place == 0 || s.place == place }
+
+// other records a message that no call of a model or a tool has made, with mu locked. place is that of the call in its answer,
+// if it is a result and that is known.
+func (s *span) other(m Message, isResult bool, place int, err error) {
 	s.releaseBelow(false)
 	id, name, parts := m.result()
 	if !isResult || id == "" {
@@ -289,7 +293,7 @@ func (s *span) other(m Message, isResult bool, err error) {
 	// A middleware answered, or the tool does not exist: the call was not made.
 	s.rec.spans++
 	c := &span{rec: s.rec, kind: toolSpan, id: s.rec.spans, parent: s, agent: s.agent, path: s.path}
-	c.call = s.callOf(id)
+	c.call = s.callOf(place, id)
 	s.rec.emit(c.of(ToolStart, &ToolStartData{Call: c.call, CallID: id, Name: name}))
 	s.rec.emit(c.of(ToolEnd, &ToolEndData{Call: c.call, Parts: parts, Error: errOf(err)}))
 }
@@ -328,6 +332,15 @@ func (s *span) End() {
 		s.rec.remove(s)
 		s.rec.emit(s.of(AgentEnd, &AgentEndData{Error: errOf(s.failed)}))
 	}
+}
+
+// around is the span around this one that is no node.
+func (s *span) around() *span {
+	p := s.parent
+	for p != nil && p.kind == nodeSpan {
+		p = p.parent
+	}
+	return p
 }
 
 // isInside reports whether a span is below another one.

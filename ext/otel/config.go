@@ -36,7 +36,7 @@ type Config struct {
 	MaxContent int
 	// Media records images, audio and files, in base64. URLs of them are always recorded.
 	Media bool
-	// ToolSchemas records the descriptions and parameters of tools, besides their names.
+	// ToolSchemas records the descriptions and parameters of the tools that a model is offered, besides their names.
 	ToolSchemas bool
 	// Redact sees content before it is recorded, and returns what is. It may change c and return it, or nil for nothing.
 	// It must be safe for concurrent use. A panic records nothing.

@@ -3,6 +3,7 @@ package weftotel
 import (
 	"context"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
@@ -27,9 +28,40 @@ func (op *operation) root() *operation {
 	return op
 }
 
+// submittedBy is the session value in which package serve has the span of the request that has started a run.
+const submittedBy = "weft.submitted_by"
+
+// Traceparent returns the span of a context as the header traceparent of W3C has it, "" if there is none. It is what
+// serve.Config.Traceparent is set to, so that runs are linked to the spans of the requests that have started them.
+func Traceparent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier["traceparent"]
+}
+
+// linkToRequest links the span of a root to the request that has started the run, once, unless that is around it.
+func (op *operation) linkToRequest(ctx context.Context) {
+	if op.linked {
+		return
+	}
+	_, request := spanIn(ctx, submittedBy)
+	if !request.IsValid() {
+		return
+	}
+	op.linked = true
+	if request.TraceID() != op.span.SpanContext().TraceID() {
+		op.span.AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{attribute.String("weft.link", "submitted_by")}})
+	}
+}
+
 // savedSpan is the span that the session of a run has, and as text.
 func savedSpan(ctx context.Context) (text string, span trace.SpanContext) {
-	value, _ := adk.GetSessionValue(ctx, traceKey)
+	return spanIn(ctx, traceKey)
+}
+
+// spanIn is the span in a session value, and as text.
+func spanIn(ctx context.Context, key string) (text string, span trace.SpanContext) {
+	value, _ := adk.GetSessionValue(ctx, key)
 	text, _ = value.(string)
 	return text, trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
 		propagation.MapCarrier{"traceparent": text}))
@@ -57,9 +89,8 @@ func (op *operation) keepForLater(input callbacks.CallbackInput) {
 	if isResumed(input) && before.IsValid() {
 		op.span.AddLink(trace.Link{SpanContext: before})
 	}
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(op.ctx, carrier)
-	op.ownTrace = carrier["traceparent"]
+	op.linkToRequest(op.ctx)
+	op.ownTrace = Traceparent(op.ctx)
 	adk.AddSessionValue(op.ctx, traceKey, op.ownTrace)
 }
 
@@ -74,6 +105,7 @@ func (op *operation) linkToReplayed(ctx context.Context) {
 	if own == "" {
 		return
 	}
+	op.linkToRequest(ctx)
 	if text, before := savedSpan(ctx); text != own && before.IsValid() {
 		op.span.AddLink(trace.Link{SpanContext: before})
 		adk.AddSessionValue(ctx, traceKey, own)

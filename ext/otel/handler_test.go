@@ -190,7 +190,7 @@ func newModelAgent(t *testing.T, conf adk.ChatModelAgentConfig, script ...adktes
 
 func newTool(t *testing.T, name string, do func(ctx context.Context) (string, error)) tool.BaseTool {
 	t.Helper()
-	made, err := utils.InferTool(name, "canary description", func(ctx context.Context, _ struct {
+	made, err := utils.InferTool(name, "Does what the test is for.", func(ctx context.Context, _ struct {
 		Q string `json:"q"`
 	}) (string, error) {
 		return do(ctx)
@@ -241,9 +241,9 @@ invoke_agent a [internal] status=done
 				return newAgent(t, "a", []tool.BaseTool{newTool(t, "look", failing)}, adktest.Calls(adktest.Call("look", call)))
 			},
 			want: `
-invoke_agent a [internal] ERROR status=failed type=*utils.ToolError
+invoke_agent a [internal] ERROR status=failed type=_OTHER
   chat [client]
-  execute_tool look [internal] ERROR type=*utils.ToolError
+  execute_tool look [internal] ERROR type=_OTHER
 `},
 		"a model that fails": {
 			agent: func(t *testing.T) adk.Agent { return newAgent(t, "a", nil, adktest.Fails(errors.New("canary error"))) },

@@ -51,6 +51,9 @@ type operation struct {
 	ended           bool
 	// ownTrace is the span as text, of a root whose run may have an earlier part that is not known yet.
 	ownTrace string
+	// linked: a root is linked to the request that has started the run. The goroutine that begins the root sets it, or the one
+	// that has taken ownTrace.
+	linked bool
 }
 
 // spending is what model calls have used.
@@ -240,14 +243,14 @@ func (h *Handler) appendAgent(attrs []attribute.KeyValue, name string) []attribu
 // keyOfServer is the key of ToolInfo.Extra that tools of MCP servers have: see package mcptool, which need not be there.
 const keyOfServer = "mcp.server"
 
-// appendTool adds what is known of the tool that is called. Its description is content.
+// appendTool adds what is known of the tool that is called.
 func (op *operation) appendTool(ctx context.Context, attrs []attribute.KeyValue) []attribute.KeyValue {
 	info, typ := adk.ToolInfoOf(ctx, op.info.Name), "function"
 	if info != nil && info.Extra[keyOfServer] != nil || op.info.Type == "MCP" {
 		typ = "extension"
 	}
 	attrs = append(attrs, semconv.GenAIToolName(op.info.Name), semconv.GenAIToolType(typ))
-	if info != nil && info.Desc != "" && op.handler.conf.ToolSchemas {
+	if info != nil && info.Desc != "" {
 		attrs = append(attrs, semconv.GenAIToolDescription(info.Desc))
 	}
 	return attrs

@@ -10,38 +10,37 @@
 package callorder
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
 )
 
-// Label returns the label of the call at a place among the n calls of an answer, whose IDs a function knows.
-func Label(n, place int, idOf func(place int) string) string {
-	id, twins := idOf(place), 1
-	for i := range place {
-		if idOf(i) == id {
-			twins++
-		}
-	}
-	if twins == 1 {
+// Label returns the label of the call at a place of an answer, whose IDs a function knows: see core.CallKeys.
+func Label(place int, idOf func(place int) string) string {
+	if id := idOf(place); isOnly(id, place, idOf) {
 		return id
 	}
-	for ; ; twins++ {
-		if label := fmt.Sprintf("%s~%d", id, twins); !isID(label, n, idOf) {
-			return label
-		}
+	labels := make([]string, 0, place+1)
+	for i := range place + 1 {
+		labels = append(labels, idOf(i))
 	}
+	core.CallKeys(len(labels), func(i int) *string { return &labels[i] })
+	return labels[place]
 }
 
-// isID reports whether one of n calls has an ID.
-func isID(id string, n int, idOf func(place int) string) bool {
-	for i := range n {
+// isOnly reports whether an ID is that of no call before, and cannot be the label of one.
+func isOnly(id string, place int, idOf func(place int) string) bool {
+	if place > 0 && strings.Contains(id, "~") {
+		return false
+	}
+	for i := range place {
 		if idOf(i) == id {
-			return true
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // labelKey is where the Extra of a result has the label of its call, if that is not the ID.
@@ -96,7 +95,7 @@ func Append[E any](list []E, entry E, of func(E) (speaker string, m *schema.Mess
 func placeOf(calls []schema.ToolCall, result *schema.Message) int {
 	label := LabelOf(result)
 	for i := range calls {
-		if Label(len(calls), i, func(i int) string { return calls[i].ID }) == label {
+		if Label(i, func(i int) string { return calls[i].ID }) == label {
 			return i
 		}
 	}

@@ -17,7 +17,7 @@ func TestLabel_TellsCallsOfOneIDApart(t *testing.T) {
 		{[]string{"", ""}, []string{"", "~2"}},
 	} {
 		for i, want := range c.want {
-			require.Equal(t, want, Label(len(c.ids), i, func(i int) string { return c.ids[i] }), "%q", c.ids)
+			require.Equal(t, want, Label(i, func(i int) string { return c.ids[i] }), "%q", c.ids)
 		}
 	}
 }

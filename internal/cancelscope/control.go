@@ -252,7 +252,9 @@ func (c *Control) Root() *View { return c.view(outermost) }
 func (c *Control) view(r reach) *View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.views[r] = View{c, r}
+	if c.views[r].control == nil { // once: whoever has the view reads it without the lock
+		c.views[r] = View{c, r}
+	}
 	return &c.views[r]
 }
 

@@ -61,6 +61,12 @@ const ways = {
     const third = await client.responses.create({ model: 'desk', previous_response_id: second.id, input: 'And now?' });
     return { final: second.output_text, next: third.output_text };
   },
+  async retries() { // with the retries that the client makes by itself
+    let requests = 0;
+    const eager = new OpenAI({ baseURL: url + '/v1', apiKey: 'x', fetch: (...a) => { requests++; return fetch(...a); } });
+    const status = await eager.chat.completions.create({ model: 'desk', messages }).then(() => 200, e => e.status);
+    return { requests, status };
+  },
   async abort() {
     const stream = await client.chat.completions.create({ model: 'desk', messages, stream: true });
     for await (const c of stream) {

@@ -48,12 +48,25 @@ func (t *translator) delta(a *answer, d *runlog.ModelDeltaData) {
 	case runlog.Reasoning:
 		t.think(a, d.Text)
 	case runlog.Args:
-		t.stopSaying(a)
-		t.stopThinking(a)
-		t.beginCall(a, d.Call, d.Name)
-		if d.Text != "" && a.openCall[d.Call] {
-			t.out(a.scope, event{Type: "TOOL_CALL_ARGS", ToolCallID: d.Call, Delta: d.Text})
+		t.argument(a, d)
+	}
+}
+
+// argument is a piece of a call. A call begins when its name is known.
+func (t *translator) argument(a *answer, d *runlog.ModelDeltaData) {
+	t.stopSaying(a)
+	t.stopThinking(a)
+	text := d.Text
+	if _, known := t.calls[d.Call]; !known {
+		args, named := t.unnamed.Add(d.Call, d.Name, text)
+		if !named {
+			return
 		}
+		text = args
+		t.beginCall(a, d.Call, d.Name)
+	}
+	if text != "" && a.openCall[d.Call] {
+		t.out(a.scope, event{Type: "TOOL_CALL_ARGS", ToolCallID: d.Call, Delta: text})
 	}
 }
 

@@ -2,6 +2,7 @@ package agui
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weftgo/weft/adk/runlog"
 )
@@ -27,11 +28,17 @@ func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 func (t *translator) endTool(e *runlog.Event, d *runlog.ToolEndData) {
 	delete(t.tools, e.Span)
 	content := resultOf(d)
+	if parts, isList := content.([]any); isList && t.legacy {
+		content = inWords(parts)
+	}
 	if d.Error != nil && (d.Error.Type == interrupted || d.Error.Type == abandoned) {
 		t.endRested(e.Span, nil, d.Error)
 		return
 	}
 	t.endRested(e.Span, content, nil)
+	if t.has[d.Call] {
+		return
+	}
 	t.out(t.scopes[e.Span], event{Type: "TOOL_CALL_RESULT", MessageID: t.messageID(e.Span), ToolCallID: d.Call,
 		Content: content, Role: "tool"})
 }
@@ -59,4 +66,21 @@ func resultOf(d *runlog.ToolEndData) any {
 		return text
 	}
 	return append([]any{map[string]any{"type": "text", "text": text}}, media...)
+}
+
+// inWords is a result with media as a text, for clients of before 1.0, whose run ends with an error at anything else.
+func inWords(parts []any) string {
+	var b strings.Builder
+	for _, p := range parts {
+		part, _ := p.(map[string]any)
+		if text, ok := part["text"].(string); ok {
+			b.WriteString(text)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "(%v)", part["type"])
+	}
+	return b.String()
 }

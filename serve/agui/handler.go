@@ -70,7 +70,7 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, c *serve.Caller) e
 		return in.refuse(w, err)
 	}
 	t := h.translator(in.ThreadID, in.RunID, run, in.isLegacy())
-	t.parentRunID = in.ParentRunID
+	t.parentRunID, t.has = in.ParentRunID, in.resultsShown()
 	if h.conf.AllowState && behind == 0 && isState(in.State) {
 		t.state.take(in.State)
 	}

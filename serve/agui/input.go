@@ -57,6 +57,11 @@ type inPart struct {
 		Value    string `json:"value"`
 		MIMEType string `json:"mimeType"`
 	} `json:"source"`
+	// Of a part of type binary, which clients of before 1.0 send.
+	MIMEType string `json:"mimeType"`
+	Data     string `json:"data"`
+	URL      string `json:"url"`
+	Filename string `json:"filename"`
 }
 
 // readInput reads a request.
@@ -156,6 +161,17 @@ func (in *input) results() []inMessage {
 	return in.Messages[page.Trailing(in.Messages, func(m *inMessage) bool { return m.Role == "tool" }):]
 }
 
+// resultsShown are the calls whose results are among the messages.
+func (in *input) resultsShown() map[string]bool {
+	shown := map[string]bool{}
+	for i := range in.Messages {
+		if m := &in.Messages[i]; m.Role == "tool" {
+			shown[m.ToolCallID] = true
+		}
+	}
+	return shown
+}
+
 // text is the text of a message, of all of its parts.
 func (m *inMessage) text() (text string) {
 	if json.Unmarshal(m.Content, &text) == nil {
@@ -206,6 +222,9 @@ func (p *inPart) input() (in schema.MessageInputPart, err error) {
 	if p.Type == "text" {
 		return media.Text(p.Text), nil
 	}
+	if p.Type == "binary" {
+		return p.binary()
+	}
 	kind, known := kinds[p.Type]
 	switch {
 	case !known:
@@ -219,6 +238,23 @@ func (p *inPart) input() (in schema.MessageInputPart, err error) {
 	}
 	m, err := read(p.Source.Value, p.Source.MIMEType)
 	return media.Part(kind, m), err
+}
+
+// binary is a part of before 1.0, whose kind is that of its type.
+func (p *inPart) binary() (in schema.MessageInputPart, err error) {
+	var m schema.MessagePartCommon
+	switch {
+	case p.Data != "":
+		m, err = media.FromData(p.Data, p.MIMEType)
+	case p.URL != "":
+		m, err = media.FromURL(p.URL, p.MIMEType)
+	default:
+		return in, serve.NewProblem(serve.BadRequest, "a part of type binary has neither data nor a url")
+	}
+	if in = media.Part(media.KindOf(m.MIMEType), m); in.File != nil {
+		in.File.Name = p.Filename
+	}
+	return in, err
 }
 
 // answers are those to the questions of a run: entries of resume, and results of calls that the client was to carry out.

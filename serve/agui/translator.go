@@ -31,6 +31,10 @@ type translator struct {
 	answers map[runlog.SpanID]*answer
 	// calls are those that a client knows, by their names in the record, and whose they are.
 	calls map[string]scope
+	// has are the calls whose results the client has: it has carried them out, or sends an answer again.
+	has map[string]bool
+	// unnamed are calls that clients are told of when their names are known.
+	unnamed said.Unnamed
 	// tools are the calls that are carried out.
 	tools map[runlog.SpanID]bool
 	// said are the answers of which clients know something, in the order of their beginnings.

@@ -174,3 +174,60 @@ func TestInput_MakesTheHistoryOfATrustedClient(t *testing.T) {
 		require.Equal(t, "cut", messages[len(messages)-1].Content)
 	}
 }
+
+// A call is begun when its name is known, with the arguments that came before.
+// Rule serving/AG1.
+func TestTranslator_BeginsACallWhenItsNameIsKnown(t *testing.T) {
+	args := func(name, text string) runlog.Event {
+		return data(runlog.ModelDelta, 2, 1, &runlog.ModelDeltaData{Kind: runlog.Args, Call: "c1", Name: name, Text: text})
+	}
+	said := runlog.MessageOf(schema.AssistantMessage("", []schema.ToolCall{{ID: "c1",
+		Function: schema.FunctionCall{Name: "look", Arguments: `{"a":1}`}}}))
+	r := shownOf(t, Config{}, false, data(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}), args("", ""), args("", `{"a"`),
+		args("look", ""), args("", `:1}`), data(runlog.ModelEnd, 2, 1, &runlog.ModelEndData{Message: &said, Calls: []string{"c1"}}),
+		done(runlog.Usage{}))
+	require.Equal(t, []string{"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_ARGS", "TOOL_CALL_END"}, r.kinds())
+	require.Equal(t, "look", r.events[1].ToolCallName)
+	require.JSONEq(t, `{"a":1}`, r.args["c1"])
+}
+
+// Clients of before 1.0 end a run with an error at a result that is no text; a result that the client has is not sent again.
+// Rules serving/AG1, serving/AG11.
+func TestTranslator_SendsResultsAsTheClientTakesThem(t *testing.T) {
+	url := "https://example.com/a.png"
+	parts := []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "See"}, {Type: schema.ToolPartTypeImage,
+		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}}}}
+	events := []runlog.Event{data(runlog.ToolStart, 2, 1, &runlog.ToolStartData{Call: "c", Name: "look"}),
+		data(runlog.ToolEnd, 2, 1, &runlog.ToolEndData{Call: "c", Parts: parts}), done(runlog.Usage{})}
+	results := func(legacy, has bool) (all []any) {
+		tr := newTranslator("t", "r", Config{}, legacy, func(e event) {
+			if e.Type == "TOOL_CALL_RESULT" {
+				all = append(all, e.Content)
+			}
+		})
+		tr.has = map[string]bool{"c": has}
+		for i := range events {
+			tr.add(&events[i])
+		}
+		return all
+	}
+	require.Equal(t, []any{"See\n(image)"}, results(true, false))
+	require.IsType(t, []any{}, results(false, false)[0])
+	require.Empty(t, results(false, true))
+}
+
+// Parts of type binary, which clients of before 1.0 send, are of the kind of their type.
+// Rule serving/AG11.
+func TestInput_TakesBinaryParts(t *testing.T) {
+	var m inMessage
+	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":[{"type":"text","text":"x"},
+		{"type":"binary","mimeType":"image/png","data":"AAAA"},
+		{"type":"binary","mimeType":"application/pdf","url":"https://example.com/a.pdf","filename":"a.pdf"}]}`), &m))
+	message, err := m.user()
+	require.NoError(t, err)
+	require.Equal(t, "AAAA", *message.UserInputMultiContent[1].Image.Base64Data)
+	require.Equal(t, "a.pdf", message.UserInputMultiContent[2].File.Name)
+	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":[{"type":"binary","mimeType":"image/png","id":"f"}]}`), &m))
+	_, err = m.user()
+	require.Equal(t, serve.BadRequest, serve.ProblemOf(err).Code)
+}

@@ -113,7 +113,7 @@ func (t *translator) result(d *runlog.ToolEndData) {
 		t.send(chunk{"type": "tool-output-denied", "toolCallId": d.Call})
 	case d.Error != nil:
 		t.send(t.tool(d.Call, chunk{"type": "tool-output-error", "errorText": d.Error.Message}))
-	case d.IsError:
+	case d.IsError || t.failed[d.Call]:
 		t.send(t.tool(d.Call, chunk{"type": "tool-output-error", "errorText": text}))
 	case len(d.Structured) > 0:
 		t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": d.Structured}))

@@ -50,6 +50,10 @@ type uiPart struct {
 	Input      json.RawMessage `json:"input"`
 	Output     json.RawMessage `json:"output"`
 	ErrorText  string          `json:"errorText"`
+	// Approval is what a person has decided about the call.
+	Approval struct {
+		Reason string `json:"reason"`
+	} `json:"approval"`
 }
 
 func readInput(s *serve.Server, r *http.Request) (*input, error) {
@@ -273,6 +277,14 @@ func (p *uiPart) outcome() (text string, ok bool) {
 	return "", false
 }
 
+// refusal is what a model reads of a call that a person has rejected.
+func (p *uiPart) refusal() string {
+	if p.Approval.Reason != "" {
+		return "The user rejected this call of the tool: " + p.Approval.Reason
+	}
+	return "The user rejected this call of the tool."
+}
+
 // History are all messages, of a page that is trusted to know them.
 func (in *input) History(allowSystem bool) (messages []*schema.Message, err error) {
 	for i := range in.Messages {
@@ -318,6 +330,9 @@ func (m *uiMessage) answers() (messages []*schema.Message) {
 		p := &m.Parts[i]
 		name, isTool := p.isTool()
 		result, hasResult := p.outcome()
+		if p.State == "output-denied" {
+			result, hasResult = p.refusal(), true
+		}
 		switch {
 		case p.Type == "step-start":
 			flush()

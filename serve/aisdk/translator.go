@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve/internal/said"
@@ -34,11 +35,13 @@ type translator struct {
 	blank          bool
 	// parts and sources count those of the message.
 	parts, sources int
-	// calls are those of the message.
-	calls  map[string]*call
-	points []runlog.Point
-	// denied are the calls that a person has rejected.
+	// calls are those of the message, unnamed those that clients are told of when their names are known.
+	calls   map[string]*call
+	unnamed said.Unnamed
+	points  []runlog.Point
+	// denied are the calls that a person has rejected, failed those that the page could not carry out.
 	denied map[string]bool
+	failed map[string]bool
 	finish said.Finish
 	run    string
 }
@@ -77,7 +80,8 @@ type part struct{ kind, id string }
 
 func newTranslator(run, messageID string, conf Config, send func(chunk)) *translator {
 	return &translator{run: run, messageID: messageID, conf: conf, send: send, inside: map[runlog.SpanID]bool{},
-		agents: map[runlog.SpanID]string{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]*call{}, denied: map[string]bool{}}
+		agents: map[runlog.SpanID]string{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]*call{}, denied: map[string]bool{},
+		failed: map[string]bool{}}
 }
 
 // begin begins the message, or continues it behind what was its end for an earlier request.
@@ -206,18 +210,28 @@ func (t *translator) delta(a *answer, d *runlog.ModelDeltaData) {
 	case runlog.Reasoning:
 		t.write(a, "reasoning", d.Text)
 	case runlog.Args:
-		c := t.calls[d.Call]
-		if c == nil {
-			t.endPart(a)
-			c = &call{name: d.Name}
-			t.calls[d.Call] = c
-			a.calls = append(a.calls, d.Call)
-			t.send(t.tool(d.Call, chunk{"type": "tool-input-start", "toolName": d.Name}))
+		t.argument(a, d)
+	}
+}
+
+// argument writes a piece of a call. A call begins when its name is known.
+func (t *translator) argument(a *answer, d *runlog.ModelDeltaData) {
+	c, text := t.calls[d.Call], d.Text
+	if c == nil {
+		args, named := t.unnamed.Add(d.Call, d.Name, text)
+		if !named {
+			return
 		}
-		if d.Text != "" && c.phase == writing {
-			c.args += d.Text
-			t.send(chunk{"type": "tool-input-delta", "toolCallId": d.Call, "inputTextDelta": d.Text})
-		}
+		text = args
+		t.endPart(a)
+		c = &call{name: d.Name}
+		t.calls[d.Call] = c
+		a.calls = append(a.calls, d.Call)
+		t.send(t.tool(d.Call, chunk{"type": "tool-input-start", "toolName": d.Name}))
+	}
+	if text != "" && c.phase == writing {
+		c.args += text
+		t.send(chunk{"type": "tool-input-delta", "toolCallId": d.Call, "inputTextDelta": text})
 	}
 }
 
@@ -362,9 +376,13 @@ func (t *translator) endAgent(e *runlog.Event, d *runlog.AgentEndData) {
 	t.showAgent(e.Span, name, "", state)
 }
 
-// answered notes the calls that were rejected.
+// answered notes the calls that were rejected, and those that the page could not carry out.
 func (t *translator) answered(d *runlog.ResumeData) {
 	for _, p := range t.points {
+		var result adk.ClientToolResult
+		if p.Kind == runlog.ClientTool && json.Unmarshal(d.Answers[p.ID], &result) == nil && result.Error != "" {
+			t.failed[p.Call] = true
+		}
 		var decision struct{ Verdict string }
 		if p.Kind == runlog.Approval && json.Unmarshal(d.Answers[p.ID], &decision) == nil && decision.Verdict == "rejected" {
 			t.denied[p.Call] = true

@@ -98,3 +98,53 @@ func TestTranslator_GivesDataTheirIDs(t *testing.T) {
 	require.Equal(t, "r.p.c", find(chunks, "data-weft-progress")[0]["id"])
 	require.Equal(t, "r.c7", find(chunks, "data-weft-custom")[0]["id"])
 }
+
+// lateName are the pieces of an answer whose call is named behind its first arguments.
+func lateName() []runlog.Event {
+	piece := func(name, text string) runlog.Event {
+		return of(runlog.ModelDelta, 2, 1, &runlog.ModelDeltaData{Kind: runlog.Args, Call: "c1", Name: name, Text: text})
+	}
+	said := runlog.MessageOf(schema.AssistantMessage("", []schema.ToolCall{{ID: "c1",
+		Function: schema.FunctionCall{Name: "look", Arguments: `{"a":1}`}}}))
+	return []runlog.Event{of(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}), piece("", ""), piece("", `{"a"`), piece("look", ""),
+		piece("", `:1}`), of(runlog.ModelEnd, 2, 1, &runlog.ModelEndData{Message: &said, Calls: []string{"c1"}})}
+}
+
+func TestTranslator_BeginsACallWhenItsNameIsKnown(t *testing.T) {
+	chunks := shown(t, Config{}, lateName()...)
+	begun := find(chunks, "tool-input-start")
+	require.Len(t, begun, 1)
+	require.Equal(t, "look", begun[0]["toolName"])
+	args := ""
+	for _, c := range find(chunks, "tool-input-delta") {
+		args += c["inputTextDelta"].(string)
+	}
+	require.JSONEq(t, `{"a":1}`, args)
+	require.Equal(t, "look", find(chunks, "tool-input-available")[0]["toolName"])
+}
+
+// What the page could not carry out stays an error when the run goes on.
+// Rule serving/AS5.
+func TestTranslator_KeepsErrorsOfThePagesTools(t *testing.T) {
+	for answer, kind := range map[string]string{`{"text":"","error":"denied"}`: "tool-output-error", `{"text":"here"}`: "tool-output-available"} {
+		chunks := shown(t, Config{}, of(runlog.ToolStart, 2, 1, &runlog.ToolStartData{Call: "c", Name: "locate"}),
+			of(runlog.ToolEnd, 2, 1, &runlog.ToolEndData{Call: "c", Error: &runlog.Err{Type: "interrupted"}}),
+			of(runlog.Interrupt, 0, 0, &runlog.InterruptData{Points: []runlog.Point{{ID: "p", Call: "c", Kind: runlog.ClientTool}}}),
+			of(runlog.Resume, 0, 0, &runlog.ResumeData{Answers: map[string]json.RawMessage{"p": json.RawMessage(answer)}}),
+			of(runlog.ToolStart, 3, 1, &runlog.ToolStartData{Call: "c", Name: "locate"}),
+			of(runlog.ToolEnd, 3, 1, &runlog.ToolEndData{Call: "c", Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "denied"}}}))
+		require.Len(t, find(chunks, kind), 1, answer)
+	}
+}
+
+// A call that a person has rejected is part of the history of a page that is trusted.
+// Rule serving/AS5.
+func TestHistory_HasCallsThatWereRejected(t *testing.T) {
+	var m uiMessage
+	require.NoError(t, json.Unmarshal([]byte(`{"role":"assistant","parts":[{"type":"dynamic-tool","toolName":"pay","toolCallId":"c",
+		"state":"output-denied","input":{"to":"bob"},"approval":{"id":"a","approved":false,"reason":"too much"}}]}`), &m))
+	messages := m.answers()
+	require.Len(t, messages, 2)
+	require.Equal(t, `{"to":"bob"}`, messages[0].ToolCalls[0].Function.Arguments)
+	require.Equal(t, "The user rejected this call of the tool: too much", messages[1].Content)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,8 +23,8 @@ type Config struct {
 	AnswerByText bool
 }
 
-// Handler serves GET /v1/models, POST /v1/chat/completions and POST /v1/responses. A run is stopped when its client goes
-// away.
+// Handler serves GET /v1/models, POST /v1/chat/completions, POST /v1/responses and GET /v1/responses/{id}. A run is stopped
+// when its client goes away.
 func Handler(server *serve.Server, conf Config) http.Handler {
 	h := &handler{server, conf, time.Now()}
 	mux := http.NewServeMux()
@@ -31,6 +32,7 @@ func Handler(server *serve.Server, conf Config) http.Handler {
 	mux.Handle("GET /v1/models/{model}", server.Handle(h.model, refuse))
 	mux.Handle("POST /v1/chat/completions", server.Handle(h.chat, refuse))
 	mux.Handle("POST /v1/responses", server.Handle(h.responses, refuse))
+	mux.Handle("GET /v1/responses/{response}", server.Handle(h.getResponse, refuse))
 	mux.HandleFunc("/", refusePath)
 	return server.Protect(mux, refuse)
 }
@@ -72,7 +74,15 @@ func errorOf(p *serve.Problem) errorBody {
 // refuse answers a request with an error.
 func refuse(w http.ResponseWriter, p *serve.Problem) {
 	p.SetHeader(w.Header())
+	w.Header().Set("X-Should-Retry", strconv.FormatBool(isForLater(p.Code)))
 	serve.SendJSON(w, p.Status(), errorOf(p))
+}
+
+// isForLater reports whether a request that was refused is to be sent again by itself: only if nothing was begun for it, and
+// later it may be taken. Clients of the API decide by the status unless they are told, and would send a run that has failed,
+// or waits, again and again, with all that its tools do.
+func isForLater(code serve.Code) bool {
+	return code == serve.TooMany || code == serve.ShuttingDown || code == serve.NotReady
 }
 
 // refusePath answers a request for a path that there is not.

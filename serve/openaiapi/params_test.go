@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
@@ -102,6 +103,30 @@ func TestHandler_BoundsMetadata(t *testing.T) {
 	a.respond(400, `{"model":"desk","input":"Hi","metadata":{`+strings.Join(members, ",")+`,"more":""}}`)
 	a.respond(400, `{"model":"desk","input":"Hi","metadata":{"k":"`+strings.Repeat("v", 513)+`"}}`)
 	a.chat(400, ask+`,"metadata":{"`+strings.Repeat("k", 65)+`":"v"}}`)
+}
+
+// Clients of the API send a request again by themselves, unless they are told not to: they are, but where nothing was begun.
+// Rule serving/OA7.
+func TestHandler_HasNothingRepeatedThatWasBegun(t *testing.T) {
+	retried := func(a *api, status int) string {
+		t.Helper()
+		answer, err := http.Post(a.url+"/v1/chat/completions", "application/json", strings.NewReader(ask+`,"metadata":{"thread":"t"}}`))
+		require.NoError(t, err)
+		answer.Body.Close()
+		require.Equal(t, status, answer.StatusCode)
+		return answer.Header.Get("X-Should-Retry")
+	}
+	failing := newAPI(t, Config{}, serve.Config{}, adk.ChatModelAgentConfig{}, adktest.Fails(errors.New("broken")))
+	require.Equal(t, "false", retried(failing, 500))
+	guard, err := approval.New(t.Context(), &approval.Config{Tools: []string{"look"}})
+	require.NoError(t, err)
+	waiting := newAPI(t, Config{}, serve.Config{}, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adktest.NewTool("look")),
+		Handlers: []adk.ChatModelAgentMiddleware{guard}}, adktest.Calls(adktest.Call("look", `{}`)))
+	waiting.chat(200, ask+`,"metadata":{"thread":"t"}}`)
+	require.Equal(t, "false", retried(waiting, 409))
+	full := newAPI(t, Config{}, serve.Config{Limits: serve.Limits{StartsPerMinute: 1}}, adk.ChatModelAgentConfig{}, adktest.Says("1."))
+	full.chat(200, ask+`}`)
+	require.Equal(t, "true", retried(full, 429))
 }
 
 // The same request with the same key is answered by the same run.

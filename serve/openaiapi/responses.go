@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
@@ -31,8 +33,24 @@ type responsesRequest struct {
 	} `json:"text"`
 	Tools []struct {
 		Type string `json:"type"`
+		// ServerLabel is that of a tool of type mcp.
+		ServerLabel string `json:"server_label"`
 		serve.ClientTool
 	} `json:"tools"`
+}
+
+// serverLabel is the label of the MCP server that the tools of agents seem to be of.
+const serverLabel = "weft"
+
+// takesApprovals reports whether the client of a request knows what to do with requests for approvals. The Agents SDK ends
+// with an error if there is one of a server that it was not given; then they are asked in words.
+func (q *responsesRequest) takesApprovals(r *http.Request) bool {
+	for _, t := range q.Tools {
+		if t.Type == "mcp" && t.ServerLabel == serverLabel {
+			return true
+		}
+	}
+	return !strings.HasPrefix(r.UserAgent(), "Agents/")
 }
 
 // item is an item of the input.
@@ -95,13 +113,29 @@ func (m *item) decide(members map[string]json.RawMessage) {
 	}
 }
 
-// messages are the items that are part of a conversation, and answers those that answer questions of a run.
-func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Message, answers map[string]json.RawMessage, err error) {
+// itemAnswers are answers to questions of a run, by their IDs. run is "" if its items do not say it.
+type itemAnswers struct {
+	run string
+	all map[string]json.RawMessage
+}
+
+// add adds an answer of an item. Those of another run are of an earlier time: the items that the input ends with count.
+func (a *itemAnswers) add(run, point string, answer json.RawMessage) (twice bool) {
+	if a.all == nil || run != a.run {
+		*a = itemAnswers{run, map[string]json.RawMessage{}}
+	}
+	_, twice = a.all[point]
+	a.all[point] = answer
+	return twice
+}
+
+// messages are the items that are part of a conversation, and answers those that answer questions of a run: behind the last
+// message, as a client that has the history sends those of earlier times again.
+func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Message, answers itemAnswers, err error) {
 	items, err := q.items()
 	if err != nil {
-		return nil, nil, err
+		return nil, answers, err
 	}
-	answers = map[string]json.RawMessage{}
 	var chat []chatMessage
 	if q.Instructions != "" {
 		instructions, _ := json.Marshal(q.Instructions)
@@ -111,6 +145,7 @@ func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Messag
 		m := &items[i]
 		switch m.Type {
 		case "", "message":
+			answers = itemAnswers{}
 			chat = append(chat, chatMessage{Role: m.Role, Content: m.Content})
 		case "function_call":
 			call := toolCall{m.CallID, schema.FunctionCall{Name: m.Name, Arguments: m.Arguments}}
@@ -118,33 +153,40 @@ func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Messag
 		case "function_call_output":
 			text, _, err := contentOf(m.Output)
 			if err != nil {
-				return nil, nil, err
+				return nil, answers, err
 			}
-			if _, point, ours := ourCall(m.CallID); ours {
-				answers[point] = serve.CallAnswer(text, false)
+			if run, point, ours := ourCall(m.CallID); ours {
+				answers.add(run, point, serve.CallAnswer(text, false))
 			}
 			chat = append(chat, chatMessage{Role: "tool", ToolCallID: m.CallID, Content: m.Output})
 		case "mcp_approval_response":
-			point, ours := strings.CutPrefix(m.RequestID, approvalPrefix)
+			run, point, ours := ourApproval(m.RequestID)
 			if !ours || m.Approve == nil {
-				return nil, nil, serve.NewProblem(serve.BadRequest, "an mcp_approval_response has no approval_request_id of ours, or no approve")
-			}
-			if _, twice := answers[point]; twice {
-				return nil, nil, serve.NewProblem(serve.BadRequest, "a question is answered twice")
+				return nil, answers, serve.NewProblem(serve.BadRequest, "an mcp_approval_response has no approval_request_id of ours, or no approve")
 			}
 			answer := map[string]any{"approve": *m.Approve}
 			if !*m.Approve {
 				answer["text"] = m.Reason
 			}
-			answers[point], _ = json.Marshal(answer)
+			data, _ := json.Marshal(answer)
+			if answers.add(run, point, data) {
+				return nil, answers, serve.NewProblem(serve.BadRequest, "a question is answered twice")
+			}
 		}
 	}
 	messages, err = messagesOf(chat, allowSystem)
 	return messages, answers, err
 }
 
-// approvalPrefix stands before the ID of the question in that of a request for an approval.
-const approvalPrefix = "mcpr_"
+// approvalID names a request for an approval: the run that waits for it, and the question.
+func approvalID(run, point string) string { return "mcpr_" + run + "." + point }
+
+// ourApproval is the opposite of approvalID.
+func ourApproval(id string) (run, point string, ok bool) {
+	rest, found := strings.CutPrefix(id, "mcpr_")
+	run, point, found2 := strings.Cut(rest, ".")
+	return run, point, found && found2
+}
 
 // runOfResponse is the run of a response.
 func runOfResponse(id string) string {
@@ -166,30 +208,63 @@ func (h *handler) beginResponse(
 		return run, 0, err
 	}
 	start.Messages, start.IdempotencyKey = messages, key
-	switch {
-	case q.Previous != "":
-		previous, err := c.Run(ctx, runOfResponse(q.Previous))
-		if err != nil {
-			return run, 0, serve.NewProblem(serve.BadRequest, "previous_response_id names no response")
-		}
-		if len(answers) > 0 {
-			run, err = c.Answer(ctx, previous.ID, answers, false)
+	if q.Previous != "" {
+		return h.continueResponse(ctx, c, q, start, answers)
+	}
+	if len(answers.all) > 0 {
+		if run, err = h.answerRun(ctx, c, answers); err == nil || !isGone(err) {
 			return run, run.Token, err
 		}
-		if err := checkNewest(ctx, c, previous); err != nil {
-			return run, 0, err
-		}
-		start.Thread = previous.Thread
-		if start.TrustHistory, err = addsOnly(messages); err != nil {
-			return run, 0, err
-		}
-	case len(answers) > 0:
-		return run, 0, serve.NewProblem(serve.BadRequest, "answers need previous_response_id")
-	case (q.Store == nil || *q.Store) && h.server.KeepsThreads():
+	}
+	if (q.Store == nil || *q.Store) && h.server.KeepsThreads() {
 		start.Thread = threadPrefix + strings.ToLower(rand.Text())
 	}
 	run, err = c.Start(ctx, start)
 	return run, 0, err
+}
+
+// continueResponse continues a response that the server has: by answers, or by new messages.
+func (h *handler) continueResponse(
+	ctx context.Context, c *serve.Caller, q *responsesRequest, start serve.Start, answers itemAnswers,
+) (run serve.Run, behind uint64, err error) {
+	previous, err := c.Run(ctx, runOfResponse(q.Previous))
+	switch {
+	case err != nil:
+		return run, 0, serve.NewProblem(serve.BadRequest, "previous_response_id names no response")
+	case len(answers.all) > 0 && answers.run != previous.ID:
+		return run, 0, serve.NewProblem(serve.BadRequest, "the answers are to another response than previous_response_id")
+	case len(answers.all) > 0:
+		run, err = c.Answer(ctx, previous.ID, answers.all, false)
+		return run, run.Token, err
+	}
+	if err := checkNewest(ctx, c, previous); err != nil {
+		return run, 0, err
+	}
+	start.Thread = previous.Thread
+	if start.TrustHistory, err = addsOnly(start.Messages); err != nil {
+		return run, 0, err
+	}
+	run, err = c.Start(ctx, start)
+	return run, 0, err
+}
+
+// answerRun answers a run by the items of a client that has the history: those that the run does not wait for any more are of
+// earlier times. Without others the error is one of a run that is gone.
+func (h *handler) answerRun(ctx context.Context, c *serve.Caller, answers itemAnswers) (serve.Run, error) {
+	run, err := c.Run(ctx, answers.run)
+	if err != nil {
+		return run, err
+	}
+	open := map[string]json.RawMessage{}
+	for _, q := range run.Questions {
+		if answer, given := answers.all[q.ID]; given && !q.Answered {
+			open[q.ID] = answer
+		}
+	}
+	if len(open) == 0 {
+		return run, serve.NewProblem(serve.AlreadyAnswered, "the run does not wait for these answers any more")
+	}
+	return c.Answer(ctx, run.ID, open, false)
 }
 
 // start is the run that the request asks for, with the history of the client, and without its messages.
@@ -200,10 +275,13 @@ func (q *responsesRequest) start() (start serve.Start, err error) {
 		return start, err
 	}
 	for _, t := range q.Tools {
-		if t.Type != "function" {
+		switch {
+		case t.Type == "function":
+			start.ClientTools = append(start.ClientTools, t.ClientTool)
+		case t.Type == "mcp" && t.ServerLabel == serverLabel: // it has the tools of the agent be approved
+		default:
 			return start, serve.NewProblem(serve.BadRequest, "tools of clients are of type function")
 		}
-		start.ClientTools = append(start.ClientTools, t.ClientTool)
 	}
 	start.Labels, err = labelsOf(q.Metadata)
 	return start, err
@@ -275,12 +353,10 @@ func (h *handler) responses(w http.ResponseWriter, r *http.Request, c *serve.Cal
 	if err != nil {
 		return err
 	}
-	key := fmt.Sprintf("%s.%d", run.ID, behind)
-	a := &response{run: run.ID, key: key, streams: q.Stream, object: map[string]any{"id": "resp_" + key, "object": "response",
-		"created_at": run.Created.Unix(), "status": "in_progress", "model": q.Model, "output": []any{},
-		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": metadataOf(q.Metadata), "parallel_tool_calls": true,
-		"previous_response_id": orNull(q.Previous), "temperature": q.Temperature, "top_p": q.TopP, "tool_choice": "auto",
-		"tools": []any{}, "store": run.Thread != "", "text": map[string]any{"format": q.shownFormat()}, "usage": nil}}
+	a := responseOf(&run, behind)
+	a.streams, a.inWords = q.Stream, !q.takesApprovals(r)
+	a.object["model"], a.object["metadata"], a.object["previous_response_id"] = q.Model, metadataOf(q.Metadata), orNull(q.Previous)
+	a.object["temperature"], a.object["top_p"], a.object["text"] = q.Temperature, q.TopP, map[string]any{"format": q.shownFormat()}
 	if q.Stream {
 		return h.stream(w, r, c, run.ID, behind, formattedAs(format, a), &a.frames)
 	}
@@ -290,6 +366,58 @@ func (h *handler) responses(w http.ResponseWriter, r *http.Request, c *serve.Cal
 	serve.SendJSON(w, http.StatusOK, a.object)
 	return nil
 }
+
+// getResponse answers with a response as it is: it has ended, or is in progress. What is not kept of the request, such as its
+// format, is shown as it is by default.
+func (h *handler) getResponse(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
+	id := r.PathValue("response")
+	_, text, _ := strings.Cut(strings.TrimPrefix(id, "resp_"), ".")
+	behind, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return noResponse()
+	}
+	run, err := c.Run(r.Context(), runOfResponse(id))
+	if err != nil {
+		return noResponse()
+	}
+	a := responseOf(&run, behind)
+	a.object["metadata"] = metadataOf(run.Labels)
+	if err := a.look(r.Context(), c, behind); err != nil {
+		return err
+	}
+	serve.SendJSON(w, http.StatusOK, a.object)
+	return nil
+}
+
+// lookFor is how long the next event of a record may take to be read.
+const lookFor = 250 * time.Millisecond
+
+// look reads what there is of a response. It does not wait for its end.
+func (a *response) look(ctx context.Context, c *serve.Caller, behind uint64) error {
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	quiet := time.AfterFunc(lookFor, stop)
+	defer quiet.Stop()
+	o := newOutline(a)
+	for e, err := range c.Events(looking, a.run, runlog.Cursor{}) {
+		if err != nil {
+			if looking.Err() != nil && ctx.Err() == nil { // it is in progress
+				return nil
+			}
+			return err
+		}
+		quiet.Reset(lookFor)
+		if e.Token <= behind {
+			continue
+		}
+		if o.add(&e); e.Type == runlog.RunEnd {
+			return nil
+		}
+	}
+	return nil
+}
+
+func noResponse() error { return serve.NewProblem(serve.NotFound, "there is no such response") }
 
 func metadataOf(m map[string]string) map[string]string {
 	if m == nil {
@@ -327,6 +455,8 @@ type response struct {
 	// key is in the IDs of the response and of its items.
 	key     string
 	streams bool
+	// inWords: approvals are asked in words.
+	inWords bool
 	frames  *serve.Frames
 	object  map[string]any
 	phase   phase
@@ -334,6 +464,16 @@ type response struct {
 	output   []any
 	written  strings.Builder
 	sequence int
+}
+
+// responseOf is the response of a run, with what comes behind a token, before anything of it is there.
+func responseOf(run *serve.Run, behind uint64) *response {
+	key := fmt.Sprintf("%s.%d", run.ID, behind)
+	return &response{run: run.ID, key: key, object: map[string]any{"id": "resp_" + key, "object": "response",
+		"created_at": run.Created.Unix(), "status": "in_progress", "model": run.Agent, "output": []any{},
+		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": map[string]string{}, "parallel_tool_calls": true,
+		"previous_response_id": nil, "temperature": nil, "top_p": nil, "tool_choice": "auto",
+		"tools": []any{}, "store": run.Thread != "", "text": map[string]any{"format": map[string]any{"type": "text"}}, "usage": nil}}
 }
 
 // emit sends an event of the stream.
@@ -448,13 +588,13 @@ func (a *response) ask(points []runlog.Point) {
 	var others []runlog.Point
 	for _, p := range points {
 		call := clientCall(p)
-		switch p.Kind {
-		case runlog.Approval:
+		switch {
+		case p.Kind == runlog.Approval && !a.inWords:
 			var request struct{ Tool, Arguments string }
 			_ = json.Unmarshal(p.Info, &request)
-			a.whole(map[string]any{"type": "mcp_approval_request", "id": approvalPrefix + p.ID, "name": request.Tool,
-				"arguments": request.Arguments, "server_label": "weft"})
-		case runlog.ClientTool:
+			a.whole(map[string]any{"type": "mcp_approval_request", "id": approvalID(a.run, p.ID), "name": request.Tool,
+				"arguments": request.Arguments, "server_label": serverLabel})
+		case p.Kind == runlog.ClientTool:
 			a.whole(map[string]any{"type": "function_call", "id": "fc_" + p.ID, "call_id": toolCallID(a.run, p.ID), "name": call.Name,
 				"arguments": call.Arguments, "status": "completed"})
 		default:

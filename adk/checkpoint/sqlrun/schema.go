@@ -37,7 +37,7 @@ var migrations = [][]string{{
 	`CREATE INDEX {name_runs_serial} ON {runs} (tenant, serial, status, updated_at DESC, id) WHERE serial <> ''`,
 	`CREATE INDEX {name_runs_parent} ON {runs} (tenant, parent, status, updated_at DESC, id) WHERE parent <> ''`,
 	`CREATE INDEX {name_runs_own} ON {runs} (tenant, status) WHERE queue = '{own}'`,
-	`CREATE INDEX {name_runs_stopping} ON {runs} (no, stops) WHERE held = 1 AND stops > 0`,
+	`CREATE INDEX {name_runs_stopping} ON {runs} (held, stops, no) WHERE held = 1 AND stops > 0`,
 	`CREATE TABLE {steps} (place {int} PRIMARY KEY, data {blob} NOT NULL)`, // see placeOf
 	`CREATE TABLE {vals} (run {int} NOT NULL, kind {int} NOT NULL, data {blob} NOT NULL, PRIMARY KEY (run, kind))`,
 	// What lists look for beside the rows has where the run stands in a list, which triggers keep: see moved.

@@ -31,23 +31,30 @@ type join struct {
 	started   bool
 }
 
-// add takes a piece and returns the call that it completes, if it does, with the label of the call in the answer.
-func (j *joins) add(piece *schema.ToolCall) (call *schema.ToolCall, label string, err error) {
+// add takes a piece and returns the call that it completes, if it does, with its place in the answer.
+func (j *joins) add(piece *schema.ToolCall) (call *schema.ToolCall, at place, err error) {
 	c := j.find(piece)
 	if err := c.add(piece); err != nil {
-		return nil, "", err
+		return nil, at, err
 	}
 	if c.started || c.call.ID == "" || c.call.Function.Name == "" || !c.scan.Ended() {
-		return nil, "", nil
+		return nil, at, nil
 	}
 	arguments := c.arguments.String()
 	if !json.Valid([]byte(arguments)) {
-		return nil, "", nil
+		return nil, at, nil
 	}
 	c.started = true
 	c.call.Function.Arguments = arguments
-	place := slices.Index(j.order, c)
-	return &c.call, callorder.Label(len(j.order), place, func(i int) string { return j.order[i].call.ID }), nil
+	at.before = slices.Index(j.order, c)
+	at.label = callorder.Label(at.before, func(i int) string { return j.order[i].call.ID })
+	return &c.call, at, nil
+}
+
+// place is what a call is in its answer: its label, and how many calls are before it.
+type place struct {
+	label  string
+	before int
 }
 
 // begin makes a call that follows those that have begun.

@@ -76,19 +76,19 @@ func (s *Speculation) Feed(pieces []schema.ToolCall) {
 		return
 	}
 	for i := range pieces {
-		call, label, err := s.joins.add(&pieces[i])
+		call, at, err := s.joins.add(&pieces[i])
 		if err != nil {
 			s.Abort(err)
 			return
 		}
 		if call != nil && (s.Allowed == nil || s.Allowed(call.Function.Name)) {
-			s.start(*call, label)
+			s.start(*call, at)
 		}
 	}
 }
 
 // start runs a call.
-func (s *Speculation) start(tc schema.ToolCall, label string) {
+func (s *Speculation) start(tc schema.ToolCall, at place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase != collecting {
@@ -96,8 +96,8 @@ func (s *Speculation) start(tc schema.ToolCall, label string) {
 	}
 	call := &Call{of: s, call: tc, life: s.Context, done: make(chan struct{})}
 	life := s.Context
-	if label != tc.ID {
-		life = compose.InternalWithCallLabel(life, label)
+	if at.before > 0 {
+		life = compose.InternalAtPlace(life, at.label, at.before)
 	}
 	call.ctx, call.cancel = context.WithCancelCause(context.WithValue(life, callKey{}, call))
 	s.order = append(s.order, call)

@@ -39,8 +39,9 @@ type Start struct {
 type Agent interface {
 	// Begin is given the way from the outermost agent to this one.
 	Begin(path []string)
-	// Event sees an event of the agent's own that no earlier process emitted.
-	Event(event any)
+	// Event sees an event of the agent's own that no earlier process emitted. place is which call of its answer an event of
+	// a tool is of, from 1; 0 if that is not known.
+	Event(event any, place int)
 	// Verdict says what becomes of the last call of its model: it is made again, or stands. answer is a message that came as
 	// a stream, joined, for whoever is given it to keep; nil if there is none.
 	Verdict(answer any, again bool)

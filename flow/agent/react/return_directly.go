@@ -3,7 +3,6 @@ package react
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
@@ -16,7 +15,7 @@ import (
 func SetReturnDirectly(ctx context.Context) error {
 	return compose.ProcessState(ctx, func(ctx context.Context, s *state) error {
 		id := compose.GetToolCallID(ctx)
-		place := s.placeOf(toolName(ctx, id), id)
+		place := s.placeOf(ctx)
 		if place == 0 {
 			return errors.New("return directly: this is not a tool call of the agent, call it with the context of the tool")
 		}
@@ -25,29 +24,24 @@ func SetReturnDirectly(ctx context.Context) error {
 	})
 }
 
-// toolName is the name by which the tool call that ctx belongs to was made.
-func toolName(ctx context.Context, callID string) string {
-	for _, segment := range slices.Backward(compose.GetCurrentAddress(ctx)) {
-		if segment.Type == compose.AddressSegmentTool && segment.SubID == callID {
-			return segment.ID
-		}
-	}
-	return ""
-}
-
-// placeOf finds a call in the answer whose tools are running, from 1; 0 if it is not there. Two calls of one tool
-// without IDs cannot be distinguished: then it is the first.
-func (s *state) placeOf(name, id string) int {
-	if s.Running != toolsKey || len(s.Messages) == 0 {
+// placeOf finds the tool call that ctx belongs to in the answer whose tools are running, from 1; 0 if it is not there.
+func (s *state) placeOf(ctx context.Context) int {
+	call, _, ok := compose.InternalToolCall(ctx)
+	if !ok || s.Running != toolsKey || len(s.Messages) == 0 {
 		return 0
 	}
 	answer := s.Messages[len(s.Messages)-1]
 	if answer == nil {
 		return 0
 	}
-	return 1 + slices.IndexFunc(answer.ToolCalls, func(c schema.ToolCall) bool {
-		return c.ID == id && c.Function.Name == name
-	})
+	place := compose.InternalToolCallPlace(ctx)
+	if place > len(answer.ToolCalls) {
+		return 0
+	}
+	if c := &answer.ToolCalls[place-1]; c.ID != call.ID || c.Function.Name != call.Function.Name {
+		return 0
+	}
+	return place
 }
 
 // direct reports whether a tool returns directly, and which.
