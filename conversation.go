@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/conversation"
@@ -18,7 +19,8 @@ type Store = adk.CheckPointStore
 // Conversation is a conversation with an agent that is kept in a store. It has no state of its own: make one where you
 // need it, in any process that has the store. One question at a time is answered in a conversation; another one that
 // comes meanwhile, or while questions are pending, fails with a *conversation.OpenError. A turn that fails, or whose
-// reader stops reading, is kept as far as it got, so that what tools have done is not forgotten. It is safe for concurrent
+// reader stops reading, is kept as far as it got: what tools have done, and what the reader has seen of the answer, which is marked
+// (conversation.IsIncomplete). One that fails before anything was said is dropped. It is safe for concurrent
 // use.
 type Conversation struct {
 	agent            *Agent
@@ -28,11 +30,14 @@ type Conversation struct {
 	err              error
 }
 
-// Conversation returns the conversation with an ID, which is any string; one that does not exist begins with the first
+// Conversation returns the conversation with an ID, which is any string but the empty one; one that does not exist begins with the first
 // question. What is wrong with the store is the error of its methods.
 func (a *Agent) Conversation(store Store, id string) *Conversation {
 	if isNil(store) {
 		return &Conversation{err: errors.New("weft: the store of the conversation is nil: see package adk/checkpoint")}
+	}
+	if id == "" {
+		return &Conversation{err: errors.New("weft: the ID of the conversation is empty: name the user or the chat that it belongs to; all that have none would share it")}
 	}
 	log, err := conversation.New(store, id)
 	return &Conversation{
@@ -181,12 +186,13 @@ func (c *Conversation) run(
 	ctx context.Context, claim *conversation.Claim, yield func(Event, error) bool,
 	start func(opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error),
 ) (err error) {
-	t := &turn{Context: ctx, agent: c.agent, yield: yield}
+	t := &turn{Context: ctx, agent: c.agent, yield: yield, keeps: true}
+	claim.Turn.Partial = nil // the run says it again
 	t.inTurn(claim)
 	ended := false
 	defer func() {
 		if !ended {
-			err = errors.Join(err, c.end(ctx, claim, &t.answer, false))
+			err = errors.Join(err, c.end(ctx, claim, t, false))
 		}
 	}()
 	events, err := start(t.options(nil, adk.WithCheckPointID(claim.Turn.ID)))
@@ -195,7 +201,7 @@ func (c *Conversation) run(
 	}
 	answered := t.read(events)
 	ended = true
-	if err := c.end(ctx, claim, &t.answer, answered); err != nil {
+	if err := c.end(ctx, claim, t, answered); err != nil {
 		return err
 	}
 	if answered {
@@ -204,13 +210,18 @@ func (c *Conversation) run(
 	return nil
 }
 
-func (c *Conversation) end(ctx context.Context, claim *conversation.Claim, a *Answer, answered bool) (err error) {
+// end ends a turn with what its run has come to. Of a text that broke off what was shown is kept.
+func (c *Conversation) end(ctx context.Context, claim *conversation.Claim, t *turn, answered bool) (err error) {
 	ctx = context.WithoutCancel(ctx)
+	a := &t.answer
 	progress := conversation.Progress{Said: saidSince(claim, a), Agent: a.agent, Usage: a.Usage}
+	if shown := t.shown.String(); strings.TrimSpace(shown) != "" && !answered {
+		progress.Partial = []adk.HistoryEntry{conversation.Incomplete(t.speaker, shown)}
+	}
 	switch {
 	case answered && len(a.Pending) > 0:
 		return claim.Wait(ctx, progress, a.Pending...)
-	case len(a.said) > 0:
+	case len(a.said)+len(progress.Partial) > 0:
 		err = claim.Keep(ctx, progress)
 	default:
 		err = claim.Discard(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/conversation"
@@ -26,6 +27,10 @@ type turn struct {
 	phase turnPhase
 	// inPieces: the message that comes next was passed on in pieces.
 	inPieces bool
+	// keeps: what was shown of an answer that breaks off is kept, in shown, until the message is whole; speaker shows it.
+	keeps   bool
+	shown   strings.Builder
+	speaker string
 
 	// room is where a question and short answers are kept.
 	room struct {
@@ -159,10 +164,14 @@ func (t *turn) message(e *adk.AgentEvent, output *adk.MessageVariant, transfer b
 		}
 		t.inPieces = false
 	}
-	if whole == nil || t.phase == turnLeft {
+	if whole == nil {
 		return nil
 	}
+	t.shown.Reset()
 	t.add(e.AgentName, whole)
+	if t.phase == turnLeft {
+		return nil
+	}
 	if whole.Role == schema.Tool {
 		if !transfer {
 			t.emit(Event{Agent: e.AgentName, Result: whole, Source: e})
@@ -189,6 +198,7 @@ func (t *turn) stream(e *adk.AgentEvent, pieces *schema.StreamReader[*Message]) 
 			return whole.Message()
 		case err != nil:
 			if emitted && errors.As(err, new(*adk.WillRetryError)) {
+				t.shown.Reset()
 				t.emit(Event{Agent: e.AgentName, Again: true, Source: e})
 			}
 			return nil, nil
@@ -210,6 +220,10 @@ func (t *turn) piece(e *adk.AgentEvent, piece *Message) (emitted bool) {
 		emitted = true
 	}
 	if piece.Content != "" {
+		if t.keeps {
+			t.speaker = e.AgentName
+			t.shown.WriteString(piece.Content)
+		}
 		t.emit(Event{Agent: e.AgentName, Text: piece.Content, Source: e})
 		emitted = true
 	}

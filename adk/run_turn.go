@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weftgo/weft/adk/internal/turnwatch"
 	"github.com/weftgo/weft/internal/core"
@@ -86,13 +87,19 @@ func (w *watchedTurn[M]) note(e *TypedAgentEvent[M]) {
 	w.said = append(w.said, item)
 }
 
-// stretch is what the run has come to. Messages that broke off are left out.
+// stretch is what the run has come to. Of messages that broke off there is the text of the last one, if nothing came behind
+// it: an attempt that is made again is not the last.
 func (w *watchedTurn[M]) stretch(ctx context.Context) turnwatch.Stretch {
 	s := turnwatch.Stretch{Agent: w.agent, Replayed: map[int]bool{}}
 	said := make([]HistoryEntry, 0, len(w.said))
 	for i, item := range w.said {
 		whole, err := item.whole(ctx)
 		m, _ := any(whole).(*schema.Message)
+		if s.Partial, s.Speaker = "", ""; err != nil && m != nil && m.Role != schema.Tool && !errors.As(err, new(*WillRetryError)) {
+			if strings.TrimSpace(m.Content) != "" {
+				s.Partial, s.Speaker = m.Content, item.agent
+			}
+		}
 		if err != nil || m == nil {
 			continue
 		}
@@ -153,7 +160,7 @@ func (run *runnerRun[M]) endTurn() {
 	}
 	var err error
 	if run.end == runFailed && run.root.journal != nil {
-		err = w.turn.Wait(ctx, turnwatch.Stretch{Agent: w.agent})
+		err = w.turn.Wait(ctx, w.stretch(ctx))
 	} else {
 		err = w.turn.End(ctx, w.stretch(ctx))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,7 +194,7 @@ func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error)
 	one := func(agent string, m *schema.Message) bool {
 		n++
 		shown := ThreadMessage{ID: messageID(t, n), ClientID: clientIDOf(m), Run: run, Agent: agent, Open: open,
-			Incomplete: t.Tags[turnIncomplete] != "", Message: *publicMessage(&runlog.Message{Chat: m})}
+			Incomplete: t.Tags[turnIncomplete] != "" || conversation.IsIncomplete(m), Message: *publicMessage(&runlog.Message{Chat: m})}
 		return m == nil || yield(shown, nil)
 	}
 	for _, m := range t.Asked {
@@ -201,7 +202,7 @@ func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error)
 			return false
 		}
 	}
-	for _, said := range t.Said {
+	for _, said := range slices.Concat(t.Said, t.Partial) {
 		if !one(said.AgentName, said.Message) {
 			return false
 		}

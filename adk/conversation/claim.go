@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/internal/callorder"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -23,9 +24,11 @@ type Claim struct {
 
 // Progress is what a run has come to since its turn was claimed.
 type Progress struct {
-	Said  []adk.HistoryEntry
-	Agent string
-	Usage schema.TokenUsage
+	Said []adk.HistoryEntry
+	// Partial is what an agent was saying when the run stopped: see [Incomplete].
+	Partial []adk.HistoryEntry
+	Agent   string
+	Usage   schema.TokenUsage
 }
 
 // Wait says that the run of the turn was interrupted: what it has said since it was claimed is kept with the open turn,
@@ -37,10 +40,11 @@ func (c *Claim) Wait(ctx context.Context, p Progress, questions ...Question) err
 }
 
 // Keep appends the turn to the conversation. The claim ends with it. A call or a result without the other, where the turn
-// broke off, is left out: what is kept is always a history that models accept.
+// broke off, is left out, and a text that broke off is kept as far as it came: what is kept is always a history that models
+// accept.
 func (c *Claim) Keep(ctx context.Context, p Progress) error {
 	turn := c.with(p)
-	turn.Said = settled(turn.Said)
+	turn.Said, turn.Partial = append(settled(turn.Said), turn.Partial...), nil
 	_, err := c.conversation.store.Append(ctx, c.conversation.id, c.conversation.branch,
 		NewTurn{Turn: turn, Head: c.Turn.Position, Key: c.key})
 	return err
@@ -58,6 +62,7 @@ func (c *Claim) with(p Progress) Turn {
 	for _, e := range p.Said {
 		turn.Said = adk.AppendHistory(turn.Said, e)
 	}
+	turn.Partial = append(slices.Clip(turn.Partial), p.Partial...)
 	turn.Agent, turn.Changed = p.Agent, time.Now().UTC()
 	turn.Usage.Add(&p.Usage)
 	return turn
@@ -85,8 +90,9 @@ func settled(said []adk.HistoryEntry) []adk.HistoryEntry {
 // paired is a message with those of its calls that have results behind it, which it marks. It is nil if nothing is left.
 func paired(m *schema.Message, said []adk.HistoryEntry, at int, results []bool) *schema.Message {
 	var calls []schema.ToolCall
-	for _, call := range m.ToolCalls {
-		if i := resultOf(call.ID, said, at, results); i >= 0 {
+	for place, call := range m.ToolCalls {
+		label := callorder.Label(place, func(i int) string { return m.ToolCalls[i].ID })
+		if i := resultOf(label, said, at, results); i >= 0 {
 			results[i], calls = true, append(calls, call)
 		}
 	}
@@ -102,14 +108,14 @@ func paired(m *schema.Message, said []adk.HistoryEntry, at int, results []bool) 
 }
 
 // resultOf finds the result of a call, -1 if there is none.
-func resultOf(id string, said []adk.HistoryEntry, at int, taken []bool) int {
+func resultOf(label string, said []adk.HistoryEntry, at int, taken []bool) int {
 	for i := at + 1; i < len(said); i++ {
 		m := said[i].Message
 		switch {
 		case m == nil || said[i].AgentName != said[at].AgentName:
 		case m.Role != schema.Tool:
 			return -1
-		case m.ToolCallID == id && !taken[i]:
+		case callorder.LabelOf(m) == label && !taken[i]:
 			return i
 		}
 	}

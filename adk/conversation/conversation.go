@@ -20,9 +20,12 @@ type Conversation struct {
 	branch Branch
 }
 
-// New returns the conversation with an ID, which is any string; it need not exist. It fails if the store keeps no
-// journals: those of package adk/checkpoint do. See [NewStore].
+// New returns the conversation with an ID, which is any string but the empty one; it need not exist. It fails if the store
+// keeps no journals: those of package adk/checkpoint do. See [NewStore].
 func New(store adk.CheckPointStore, id string) (*Conversation, error) {
+	if id == "" {
+		return nil, ErrNoID
+	}
 	kept, err := NewStore(store)
 	if err != nil {
 		return nil, failed(id, err)
@@ -30,7 +33,8 @@ func New(store adk.CheckPointStore, id string) (*Conversation, error) {
 	return Open(kept, id), nil
 }
 
-// Open returns the conversation with an ID, which is any string; it need not exist.
+// Open returns the conversation with an ID, which is any string but the empty one; it need not exist. Without an ID nothing
+// can be said in it ([ErrNoID]).
 func Open(store Store, id string) *Conversation { return &Conversation{store: store, id: id} }
 
 // ID returns the ID of the conversation.
@@ -52,10 +56,14 @@ func (c *Conversation) Fork(ctx context.Context, at Position, name Branch) (*Con
 
 // Begin begins a turn with messages. It fails with an [*OpenError] if one is open.
 func (c *Conversation) Begin(ctx context.Context, asked []*schema.Message) (*Claim, error) {
-	return c.begin(ctx, uuid.NewString(), asked)
+	return c.begin(ctx, uuid.NewString(), asked, HistoryOptions{})
 }
 
-func (c *Conversation) begin(ctx context.Context, id string, asked []*schema.Message) (*Claim, error) {
+// begin begins a turn, and reads what was said before within bounds.
+func (c *Conversation) begin(ctx context.Context, id string, asked []*schema.Message, o HistoryOptions) (*Claim, error) {
+	if c.id == "" {
+		return nil, ErrNoID
+	}
 	lane, err := c.store.Lane(ctx, c.id, c.branch)
 	if err != nil {
 		return nil, err
@@ -70,7 +78,7 @@ func (c *Conversation) begin(ctx context.Context, id string, asked []*schema.Mes
 		if lane.Head == head {
 			break
 		}
-		history, err = c.upTo(ctx, lane.Head, HistoryOptions{})
+		history, err = c.upTo(ctx, lane.Head, o)
 		if err != nil {
 			return nil, errors.Join(err, c.giveUp(ctx, key))
 		}
@@ -107,16 +115,16 @@ func (c *Conversation) Resume(ctx context.Context) (*Claim, error) {
 	if lane.Open == nil || lane.Open.Status != Waiting {
 		return nil, failed(c.id, ErrNotWaiting)
 	}
-	claim, err := c.take(ctx, lane.Open)
+	claim, err := c.take(ctx, lane.Open, HistoryOptions{})
 	if errors.Is(err, ErrLost) { // somebody else was faster
 		err = failed(c.id, ErrNotWaiting)
 	}
 	return claim, err
 }
 
-// take claims an open turn, from whoever holds it.
-func (c *Conversation) take(ctx context.Context, open *OpenTurn) (*Claim, error) {
-	history, err := c.upTo(ctx, open.Position, HistoryOptions{})
+// take claims an open turn, from whoever holds it, and reads what was said before within bounds.
+func (c *Conversation) take(ctx context.Context, open *OpenTurn, o HistoryOptions) (*Claim, error) {
+	history, err := c.upTo(ctx, open.Position, o)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +162,9 @@ func (c *Conversation) Delete(ctx context.Context) error { return c.store.Delete
 // Note appends messages that no agent answers: those of a person, or of another system. A turn may be open: the note is
 // before it. A note with the ID of one that was appended before changes nothing.
 func (c *Conversation) Note(ctx context.Context, id string, messages ...*schema.Message) (Position, error) {
+	if c.id == "" {
+		return 0, ErrNoID
+	}
 	now := time.Now().UTC()
 	note := NewTurn{Turn: Turn{ID: id, Kind: Note, Asked: messages, Began: now, Changed: now}}
 	for {

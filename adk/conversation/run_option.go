@@ -50,10 +50,10 @@ func (w *watched) Begin(ctx context.Context, run turnwatch.Run) (turnwatch.Turn,
 	}
 	switch {
 	case run.Past == turnwatch.Underway && isOwn:
-		return w.watch(ctx, open)(w.take(ctx, open))
+		return w.watch(open)(w.take(ctx, open, w.bounds))
 	case open != nil && run.Held && run.ID == open.ID: // whoever began it before has said nothing that counts
 		open.Said, open.Usage, open.Agent = nil, schema.TokenUsage{}, open.Entry
-		return w.watch(ctx, nil)(w.take(ctx, open))
+		return w.watch(nil)(w.take(ctx, open, w.bounds))
 	case open != nil:
 		return nil, w.isOpen(open)
 	}
@@ -61,7 +61,7 @@ func (w *watched) Begin(ctx context.Context, run turnwatch.Run) (turnwatch.Turn,
 		run.ID = uuid.NewString()
 	}
 	asked, _ := run.Input.([]*schema.Message)
-	return w.watch(ctx, nil)(w.begin(ctx, run.ID, asked))
+	return w.watch(nil)(w.begin(ctx, run.ID, asked, w.bounds))
 }
 
 // isKept is the error of a run that is resumed and has no open turn: none if its turn is kept.
@@ -75,21 +75,13 @@ func (w *watched) isKept(ctx context.Context, turn string) error {
 }
 
 // watch makes a turn for the runner of one that was claimed. before is what it was, if the run is resumed.
-func (w *watched) watch(ctx context.Context, before *OpenTurn) func(claim *Claim, err error) (turnwatch.Turn, error) {
+func (w *watched) watch(before *OpenTurn) func(claim *Claim, err error) (turnwatch.Turn, error) {
 	return func(claim *Claim, err error) (turnwatch.Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := &watchedTurn{Claim: claim, entries: claim.History.Entries(), before: before}
-		if w.bounds.MaxTurns > 0 || w.bounds.MaxTokens > 0 {
-			history, err := w.upTo(ctx, claim.Turn.Position, w.bounds)
-			if err != nil {
-				t.Abandon(context.WithoutCancel(ctx))
-				return nil, err
-			}
-			t.entries = history.Entries()
-		}
-		return t, nil
+		claim.Turn.Partial = nil // the run says it again
+		return &watchedTurn{Claim: claim, entries: claim.History.Entries(), before: before}, nil
 	}
 }
 
@@ -115,7 +107,7 @@ func (t *watchedTurn) Wait(ctx context.Context, s turnwatch.Stretch) error {
 // End implements turnwatch.Turn.
 func (t *watchedTurn) End(ctx context.Context, s turnwatch.Stretch) error {
 	p := t.progress(s)
-	if len(t.Turn.Said)+len(p.Said) == 0 {
+	if len(t.Turn.Said)+len(p.Said)+len(p.Partial) == 0 {
 		return t.Discard(ctx)
 	}
 	return t.Keep(ctx, p)
@@ -124,7 +116,7 @@ func (t *watchedTurn) End(ctx context.Context, s turnwatch.Stretch) error {
 // Abandon implements turnwatch.Turn. The turn of a run that was resumed waits again.
 func (t *watchedTurn) Abandon(ctx context.Context) {
 	if t.before != nil {
-		_ = t.Claim.Wait(ctx, Progress{Agent: t.Turn.Agent}, t.before.Questions...)
+		_ = t.Claim.Wait(ctx, Progress{Agent: t.Turn.Agent, Partial: t.before.Partial}, t.before.Questions...)
 		return
 	}
 	_ = t.Discard(ctx)
@@ -135,6 +127,9 @@ func (t *watchedTurn) progress(s turnwatch.Stretch) Progress {
 	p := Progress{Agent: t.Turn.Agent}
 	if s.Agent != "" {
 		p.Agent = s.Agent
+	}
+	if s.Partial != "" {
+		p.Partial = []adk.HistoryEntry{Incomplete(s.Speaker, s.Partial)}
 	}
 	before := slices.Clone(t.Turn.Said)
 	said, _ := s.Said.([]adk.HistoryEntry)

@@ -135,6 +135,8 @@ var (
 	ErrNoPosition = errors.New("the branch has no turn at that place")
 	// ErrTooDeep says that a branch would be more than [MaxDepth] forks away from the main one.
 	ErrTooDeep = errors.New("too many forks lie behind the branch: begin a new conversation with its history")
+	// ErrNoID says that a conversation has no ID: all that have none would be one, whoever they belong to.
+	ErrNoID = errors.New("the ID of the conversation is empty: name the user or the chat that it belongs to")
 	// ErrNotWaiting is wrapped by the error of [Conversation.Resume] if no turn waits.
 	ErrNotWaiting = errors.New("no turn waits for a reply")
 	// ErrLost says that a turn is not held any more: somebody has discarded it, or taken it over.

@@ -46,6 +46,9 @@ type Turn struct {
 	// Asked are the messages that the turn began with, Said what the agents have said, in order, with their authors.
 	Asked []*schema.Message
 	Said  []adk.HistoryEntry
+	// Partial is what agents were saying when the turn stopped, as far as it had come. A run that is resumed says it again; a
+	// turn that is kept as it is has it at the end of Said (see [IsIncomplete]).
+	Partial []adk.HistoryEntry
 	// Entry is the agent that the turn began with, Agent the one that it was handed over to since. "" is the runner's.
 	Entry, Agent string
 	// Questions are what a turn waits for.
@@ -66,6 +69,21 @@ func (t *Turn) Messages() []*schema.Message {
 		all = append(all, said.Message)
 	}
 	return all
+}
+
+// incompleteKey is where the Extra of a message says that it is a part of what the agent was about to say.
+const incompleteKey = "_weft_incomplete"
+
+// IsIncomplete reports whether a message that a conversation keeps is the beginning of an answer that broke off: the run was
+// stopped, its reader left, or its model failed. Models are sent it as it is.
+func IsIncomplete(m *schema.Message) bool { return m != nil && m.Extra[incompleteKey] != nil }
+
+// Incomplete makes the entry of an answer that broke off behind a text, for [Progress].Partial. What only whole answers have,
+// such as calls and signed thoughts, is not in it: a model takes it as something that was said.
+func Incomplete(agent, text string) adk.HistoryEntry {
+	m := schema.AssistantMessage(text, nil)
+	m.Extra = map[string]any{incompleteKey: "yes"}
+	return adk.HistoryEntry{AgentName: agent, Message: m}
 }
 
 // entries are the messages of the turn with their authors.

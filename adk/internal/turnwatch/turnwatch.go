@@ -57,6 +57,8 @@ type Stretch struct {
 	Replayed map[int]bool
 	// Agent is who speaks last, or was handed over to, "" if nobody was.
 	Agent string
+	// Partial is the text that Speaker was saying when the run stopped, "" if it was saying none.
+	Partial, Speaker string
 	// Interrupted is the *adk.InterruptInfo of a run that waits for answers.
 	Interrupted any
 }
