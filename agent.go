@@ -73,7 +73,7 @@ type Config struct {
 }
 
 // Agent answers questions with a model and tools. It is immutable, and safe for concurrent use by any number of runs. It
-// implements adk.ResumableAgent; in places that take one, [Agent.ADK] is the faster one.
+// implements adk.ResumableAgent: package adk executes [Agent.ADK] in its place.
 type Agent struct {
 	adk.ResumableAgent
 	config Config

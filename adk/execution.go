@@ -139,6 +139,7 @@ func (c clearedRun) Value(key any) any {
 
 // setAgent finds out whom the execution is about.
 func (x *execution[M]) setAgent(agent TypedAgent[M]) {
+	agent = worker(agent)
 	x.agent = agent
 	if f, ok := any(agent).(*flowAgent); ok {
 		x.flow = f
@@ -147,6 +148,17 @@ func (x *execution[M]) setAgent(agent TypedAgent[M]) {
 	x.name = agent.Name(x.Context)
 	x.segment.Type, x.segment.ID = AddressSegmentAgent, x.name
 	x.frame = core.FrameFrom(x.Context).Enter(x.Context, &x.segment)
+}
+
+// worker is the agent of this package that does the work of one around it, which says so by a method ADK, as weft.Agent does;
+// any other agent is itself. Executed in its place it has the run to itself: its events pass once.
+func worker[M MessageType](agent TypedAgent[M]) TypedAgent[M] {
+	if around, ok := agent.(interface{ ADK() TypedResumableAgent[M] }); ok {
+		if inner := around.ADK(); inner != nil {
+			return worker[M](inner)
+		}
+	}
+	return agent
 }
 
 // child makes the execution of an agent below x. ctx is the context of x's agent, or x itself for one that takes over.
