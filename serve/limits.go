@@ -74,30 +74,66 @@ func count(ctx context.Context, runs executor, q checkpoint.Query, in ...checkpo
 	return n, nil
 }
 
-// reservations are runs of principals that are being submitted, and may not be in the store yet.
+// reservations are runs of principals that are being submitted, and may not be in the store yet. Principals do not wait for
+// each other.
 type reservations struct {
-	mu   sync.Mutex // guards runs; it is held while a principal's runs are counted, so that two do not take one place
-	runs map[string]int
+	mu     sync.Mutex // guards owners, and the users of each
+	owners map[string]*reserved
+}
+
+// reserved are the runs of one principal. It is there while somebody uses it.
+type reserved struct {
+	users int
+	mu    sync.Mutex // guards runs; it is held while the principal's runs are counted, so that two do not take one place
+	runs  int
 }
 
 // take takes a place for a run of a principal, of whose runs others are counted, unless there are as many as there may be.
 // release gives it back, when the run is in the store or is not made.
 func (r *reservations) take(owner string, most int, others func() (int, error)) (release func(), ok bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n, err := others()
-	if err != nil || n+r.runs[owner] >= most {
+	p := r.of(owner)
+	if ok, err = p.take(most, others); !ok {
+		r.leave(owner, p)
 		return nil, false, err
 	}
-	if r.runs == nil {
-		r.runs = map[string]int{}
-	}
-	r.runs[owner]++
 	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.runs[owner]--; r.runs[owner] == 0 {
-			delete(r.runs, owner)
-		}
+		p.mu.Lock()
+		p.runs--
+		p.mu.Unlock()
+		r.leave(owner, p)
 	}, true, nil
+}
+
+func (p *reserved) take(most int, others func() (int, error)) (ok bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n, err := others()
+	if err != nil || n+p.runs >= most {
+		return false, err
+	}
+	p.runs++
+	return true, nil
+}
+
+func (r *reservations) of(owner string) *reserved {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.owners[owner]
+	if p == nil {
+		p = new(reserved)
+		if r.owners == nil {
+			r.owners = map[string]*reserved{}
+		}
+		r.owners[owner] = p
+	}
+	p.users++
+	return p
+}
+
+func (r *reservations) leave(owner string, p *reserved) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.users--; p.users == 0 {
+		delete(r.owners, owner)
+	}
 }
