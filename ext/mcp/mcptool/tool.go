@@ -165,7 +165,7 @@ func checkArguments(argument *schema.ToolArgument) (json.RawMessage, string) {
 	if argument != nil {
 		text = strings.TrimSpace(argument.Text)
 	}
-	if text == "" {
+	if text == "" || text == "null" {
 		return json.RawMessage("{}"), ""
 	}
 	var members map[string]json.RawMessage
