@@ -174,7 +174,7 @@ func (t *turn) message(e *adk.AgentEvent, output *adk.MessageVariant, transfer b
 	}
 	if whole.Role == schema.Tool {
 		if !transfer {
-			t.emit(Event{Agent: e.AgentName, Result: whole, Source: e})
+			t.emit(Event{Agent: e.AgentName, Result: shownResult(whole), Source: e})
 		}
 		return nil
 	}
@@ -184,6 +184,22 @@ func (t *turn) message(e *adk.AgentEvent, output *adk.MessageVariant, transfer b
 		}
 	}
 	return nil
+}
+
+// shownResult is a result as an [Event] has it: the texts of one in parts are its Content, and the parts stay.
+func shownResult(whole *Message) *Message {
+	if whole.Content != "" || len(whole.UserInputMultiContent) == 0 {
+		return whole
+	}
+	var texts []string
+	for _, part := range whole.UserInputMultiContent {
+		if part.Type == schema.ChatMessagePartTypeText && part.Text != "" {
+			texts = append(texts, part.Text)
+		}
+	}
+	shown := *whole
+	shown.Content = strings.Join(texts, "\n")
+	return &shown
 }
 
 // stream passes the pieces of a message on, and returns the whole, or nil if it does not count.

@@ -213,6 +213,20 @@ func reportedMistake[M MessageType](ctx context.Context, in *compose.ToolInput, 
 	return "", err
 }
 
+// ReportArguments returns what the model reads about a call whose arguments do not fit, or the error that ends the run, in
+// place of calling the tool: exactly what becomes of a [tool.ArgumentsError] of the tool itself. Middlewares that hold a call
+// up, such as for an approval, call it for what need not be held up. ctx is that of the call.
+func ReportArguments(ctx context.Context, call *ToolContext, wrong *tool.ArgumentsError) (string, error) {
+	if r := innermostRun(ctx); r != nil {
+		return r.reportArguments(ctx, call, wrong)
+	}
+	return "", wrong
+}
+
+func (r *agentRun[M]) reportArguments(ctx context.Context, call *ToolContext, wrong *tool.ArgumentsError) (string, error) {
+	return reportedMistake[M](ctx, &compose.ToolInput{Name: call.Name, CallID: call.CallID}, wrong)
+}
+
 // reportUnknownTools returns the handler for calls of tools that do not exist: the user's, or that which reports them.
 func reportUnknownTools[M MessageType](conf *ToolsConfig) unknownHandler {
 	if conf.UnknownToolsHandler != nil || !conf.ReportMistakes {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/adk/internal/journal"
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/callorder"
 	"github.com/weftgo/weft/internal/cancelscope"
@@ -241,6 +242,8 @@ type anyRun interface {
 	setAction(ctx context.Context, key string, action *AgentAction) error
 	// toolInfo is the description of the tool that the run calls by a name, nil if there is none.
 	toolInfo(name string) *schema.ToolInfo
+	// reportArguments is what becomes of a call whose arguments do not fit.
+	reportArguments(ctx context.Context, call *ToolContext, wrong *tool.ArgumentsError) (string, error)
 	// noteAction has the action of a call recorded with its result.
 	noteAction(label string, action *AgentAction)
 	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.

@@ -36,12 +36,17 @@ func openStore(ctx context.Context) (*sqlite.Store, error) {
 	return store, nil
 }
 
-// newEmbedder embeds with OpenAI, if there is a key, and otherwise by the words of a text alone.
+// newEmbedder embeds with OpenAI, if there is a key, and otherwise by the words of a text alone. A key is for the server at
+// OPENAI_BASE_URL if that is set, and goes nowhere else: it embeds if OPENAI_EMBEDDING_MODEL names a model of it.
 func newEmbedder(ctx context.Context) (embedding.Embedder, error) {
-	if key := os.Getenv("OPENAI_API_KEY"); key != "" {
-		return openai.NewEmbedder(ctx, &openai.Config{APIKey: key, Model: "text-embedding-3-small"})
+	key, server, name := os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL"), os.Getenv("OPENAI_EMBEDDING_MODEL")
+	if server == "" && name == "" {
+		name = "text-embedding-3-small"
 	}
-	return words{}, nil
+	if name == "" || key == "" && server == "" {
+		return words{}, nil
+	}
+	return openai.NewEmbedder(ctx, &openai.Config{APIKey: key, BaseURL: server, Model: name})
 }
 
 // words has a dimension for every few words.

@@ -13,8 +13,10 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/language"
+	"github.com/weftgo/weft/internal/modelmistake"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -119,6 +121,11 @@ func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, argum
 	c := call{address.String(), tCtx.Name, tCtx.CallID, arguments}
 	as.key = grantedKey + c.place + " " + c.id
 	wasInterrupted, isOurs, asked := tool.GetInterruptState[*pending](ctx)
+	if !wasInterrupted {
+		if as.refusal, err = misfit(ctx, tCtx, arguments); as.refusal != "" || err != nil {
+			return as, err
+		}
+	}
 	switch {
 	case wasInterrupted && !isOurs:
 		// The tool was interrupted itself, after it was allowed to run.
@@ -145,6 +152,29 @@ func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, argum
 		return as, m.ask(ctx, c, newPending(refused))
 	}
 	return as.with(ctx, d), nil
+}
+
+// misfit is what the model reads about arguments that do not fit the schema of the tool, "" if they fit or nobody checks
+// them: nobody is asked about a call that would not be executed.
+func misfit(ctx context.Context, tCtx *adk.ToolContext, arguments string) (string, error) {
+	wrong := wrongArguments(ctx, tCtx.Name, arguments)
+	if wrong == nil {
+		return "", nil
+	}
+	return adk.ReportArguments(ctx, tCtx, wrong)
+}
+
+// wrongArguments says what of arguments does not fit the schema of a tool, nil for nothing, and where the agent does not
+// check them: see adk.ToolsConfig.ReportMistakes.
+func wrongArguments(ctx context.Context, name, arguments string) *tool.ArgumentsError {
+	info := adk.ToolInfoOf(ctx, name)
+	if info == nil || !modelmistake.ChecksArguments(ctx) {
+		return nil
+	}
+	_, err := utils.DecodeArguments[json.RawMessage](ctx, info, arguments, true)
+	var wrong *tool.ArgumentsError
+	_ = errors.As(err, &wrong)
+	return wrong
 }
 
 // repeat lets a call run again that was given up because the run was cancelled, once for each time that it was.
@@ -231,6 +261,10 @@ func (m *middleware[M]) refuse(ctx context.Context, p *pending, r *Request, d *D
 		return fmt.Sprintf("the verdict %q is unknown", d.Verdict), nil
 	case d.Verdict == Edited && !json.Valid([]byte(d.Arguments)):
 		return "the edited arguments are no JSON", nil
+	case d.Verdict == Edited:
+		if wrong := wrongArguments(ctx, r.Tool, d.Arguments); wrong != nil {
+			return "the edited arguments do not fit: " + wrong.Error(), nil
+		}
 	}
 	first, err := m.use(ctx, d.Hash, until)
 	if err == nil && !first {

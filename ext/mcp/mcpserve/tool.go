@@ -39,7 +39,8 @@ var (
 	errBadName = errors.New("a name has 1 to 128 letters, digits, and any of _ - . /")
 )
 
-// AddTool serves a tool of any of the four kinds. Its calls have no run around them: a tool that interrupts cannot be
+// AddTool serves a tool of any of the four kinds. Arguments that do not fit its schema, such as without a required one, are
+// refused with a result that says so, and those that are left out get the defaults of the schema. Its calls have no run around them: a tool that interrupts cannot be
 // served by itself, and its error says so.
 func (s *Server) AddTool(ctx context.Context, t tool.BaseTool, o ToolOptions) error {
 	if t == nil {
@@ -62,7 +63,11 @@ func (s *Server) AddTool(ctx context.Context, t tool.BaseTool, o ToolOptions) er
 	}
 	output := &schema.ToolInfo{Name: info.Name, ParamsOneOf: o.Output}
 	return s.add(info, o, idempotent, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		result, err := run(ctx, s, string(r.Params.Arguments))
+		checked, err := utils.DecodeArguments[json.RawMessage](ctx, info, string(r.Params.Arguments), true)
+		if err != nil {
+			return nil, err
+		}
+		result, err := run(ctx, s, string(checked))
 		if err == nil && o.Output != nil {
 			result = s.structured(ctx, output, result)
 		}
@@ -205,7 +210,7 @@ func (s *Server) guarded(name string, call mcp.ToolHandler) mcp.ToolHandler {
 				result, err = s.explain(ctx, name, fmt.Errorf("panic: %v\n%s", v, debug.Stack())), nil
 			}
 		}()
-		if len(r.Params.Arguments) == 0 {
+		if text := bytes.TrimSpace(r.Params.Arguments); len(text) == 0 || string(text) == "null" {
 			r.Params.Arguments = json.RawMessage("{}")
 		}
 		result, err = call(ctx, r)

@@ -53,51 +53,60 @@ func (d *demand) tool() string {
 
 // request has a function ask the server for something, over a connection that is made if there is none. It repeats once
 // what cannot have run, or may run twice. Handlers of callbacks see it.
-func (s *Server) request(ctx context.Context, d *demand, ask func(context.Context, *session) error) error {
+func request[T any](
+	ctx context.Context, s *Server, d *demand, ask func(context.Context, *session) (T, error),
+) (answer T, err error) {
 	ctx, end := s.observe(ctx, d)
-	failed := s.attempt(ctx, d, ask)
+	answer, failed := attempts(ctx, s, d, ask)
+	if called, ok := any(answer).(*mcp.CallToolResult); ok && failed == nil {
+		d.toolFailed = called.IsError
+	}
 	end(failed)
 	if failed == nil {
-		return nil
+		return answer, nil
 	}
-	return failed
+	return answer, failed
 }
 
-// attempt makes one attempt, or two.
-func (s *Server) attempt(ctx context.Context, d *demand, ask func(context.Context, *session) error) *CallError {
+// attempts makes one attempt, or two.
+func attempts[T any](
+	ctx context.Context, s *Server, d *demand, ask func(context.Context, *session) (T, error),
+) (answer T, failed *CallError) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.link.life, func() { cancel(errClosed) })()
 	if s.conf.MaxTime > 0 {
 		defer time.AfterFunc(s.conf.MaxTime, func() { cancel(fmt.Errorf("%w: %v", errMaxTime, s.conf.MaxTime)) }).Stop()
 	}
-	tool, kind := d.tool(), d.kind
+	kind := d.kind
 	if kind == "" {
 		kind = Protocol
+	}
+	if n := s.abandoned.Load(); n >= mostAbandonedRequests {
+		return answer, s.fail(ctx, Connect, d.tool(), fmt.Errorf("%d requests were given up and have not ended", n))
 	}
 	for first := true; ; first = false {
 		made, err := s.link.use(ctx)
 		if err != nil {
-			return s.fail(ctx, Connect, tool, err)
+			return answer, s.fail(ctx, Connect, d.tool(), err)
 		}
 		p := new(passage)
 		d.over, d.passage = made, p
-		err = s.alive(context.WithValue(ctx, passageKey{}, p), func(ctx context.Context) error {
+		with, _ := withRaw(context.WithValue(ctx, passageKey{}, p))
+		answer, err = alive(with, s, d, func(ctx context.Context) (T, error) {
 			defer s.link.release(made)
-			if err := ask(ctx, made); err != nil {
-				if context.Cause(ctx) != nil {
-					return s.fail(ctx, kind, tool, err)
-				}
-				return err
+			answer, err := ask(ctx, made)
+			if err != nil && context.Cause(ctx) != nil {
+				err = s.fail(ctx, kind, d.tool(), err)
 			}
-			return nil
+			return answer, err
 		})
-		if err == nil {
-			return nil
-		}
 		var settled *CallError
-		if errors.As(err, &settled) {
-			return settled
+		if err == nil || errors.As(err, &settled) {
+			return answer, settled
+		}
+		if _, isLarge := asOverLimit(err); isLarge {
+			return answer, s.failedRequest(ctx, TooLarge, d, p, err)
 		}
 		dead := isDead(err)
 		if dead {
@@ -108,13 +117,18 @@ func (s *Server) attempt(ctx context.Context, d *demand, ask func(context.Contex
 		if first && f.again(d.repeatable) {
 			continue
 		}
-		failed := s.fail(ctx, f.kind(kind, d.repeatable), tool, err)
-		if wire, ok := rpcError(failed.Err); ok {
-			failed.Err = wire
-		}
-		failed.Err = p.hide(failed.Err)
-		return failed
+		return answer, s.failedRequest(ctx, f.kind(kind, d.repeatable), d, p, err)
 	}
+}
+
+// failedRequest makes the error of a request that brought no result.
+func (s *Server) failedRequest(ctx context.Context, kind ErrorKind, d *demand, p *passage, err error) *CallError {
+	failed := s.fail(ctx, kind, d.tool(), err)
+	if wire, ok := rpcError(failed.Err); ok {
+		failed.Err = wire
+	}
+	failed.Err = p.hide(failed.Err)
+	return failed
 }
 
 // fate is what is known of a request that brought no result:
@@ -192,18 +206,60 @@ type pulse struct{ beat func() }
 
 type pulseKey struct{}
 
-// alive runs a function with a context that ends when there is no sign of life for Config.Timeout.
-func (s *Server) alive(ctx context.Context, f func(context.Context) error) (err error) {
+// Bounds of requests that do not end with their context.
+const (
+	// lateEnd is how long a request that is over may take to return.
+	lateEnd = time.Second
+	// mostAbandonedRequests is how many may go on although nobody waits for them any more: as long as there are more, no
+	// other one begins.
+	mostAbandonedRequests = 64
+)
+
+// outcome is what a function of alive has returned.
+type outcome[T any] struct {
+	answer T
+	err    error
+}
+
+// alive runs a function with a context that ends when there is no sign of life for Config.Timeout. It returns when that
+// is over, whatever the function does, whose outcome is dropped then.
+func alive[T any](
+	ctx context.Context, s *Server, d *demand, f func(context.Context) (T, error),
+) (answer T, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timer := time.AfterFunc(s.conf.Timeout, func() { cancel(fmt.Errorf("%w for %v", errSilence, s.conf.Timeout)) })
 	defer timer.Stop()
-	defer func() { // reading what a server sent can panic in the SDK
-		if v := recover(); v != nil {
-			err = fmt.Errorf("what the server sent cannot be read: %v", v)
-		}
+	with := context.WithValue(ctx, pulseKey{}, pulse{func() { timer.Reset(s.conf.Timeout) }})
+	done := make(chan outcome[T], 1)
+	go func() {
+		var o outcome[T]
+		defer func() {
+			if v := recover(); v != nil { // reading what a server sent can panic in the SDK
+				o.err = fmt.Errorf("what the server sent cannot be read: %v", v)
+			}
+			done <- o
+		}()
+		o.answer, o.err = f(with)
 	}()
-	return f(context.WithValue(ctx, pulseKey{}, pulse{func() { timer.Reset(s.conf.Timeout) }}))
+	select {
+	case o := <-done:
+		return o.answer, o.err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(lateEnd)
+	defer late.Stop()
+	select {
+	case o := <-done:
+		return o.answer, o.err
+	case <-late.C:
+	}
+	s.abandoned.Add(1)
+	go func() {
+		defer s.abandoned.Add(-1)
+		<-done
+	}()
+	return answer, s.fail(ctx, Protocol, d.tool(), context.Cause(ctx))
 }
 
 // beat notes a sign of life of the server, in a context of alive.
@@ -265,7 +321,7 @@ func (t *callTable) progress(p *mcp.ProgressNotificationParams) {
 	if c != nil {
 		defer t.passedOn(c)
 		c.pulse.beat()
-		c.meter.report(Progress{Done: p.Progress, Total: p.Total, Message: cutText(p.Message, longestMessage)})
+		c.meter.report(Progress{Done: p.Progress, Total: p.Total, Message: clean(cutText(p.Message, longestMessage))})
 	}
 }
 
@@ -302,12 +358,11 @@ func (s *Server) callTool(ctx context.Context, t *remoteTool, params mcp.CallToo
 	m := newMeter(func(p Progress) { s.publish(ctx, t, p) })
 	defer m.finish()
 	arguments, _ := params.Arguments.(json.RawMessage)
-	var result *mcp.CallToolResult
 	d := &demand{method: callsTool, target: t.raw, repeatable: t.repeatable}
-	err := s.request(ctx, d, func(ctx context.Context, made *session) (err error) {
+	return request(ctx, s, d, func(ctx context.Context, made *session) (*mcp.CallToolResult, error) {
 		if t.inHeaders && !made.listed.Load() { // the SDK takes from the list what belongs into headers
 			if _, _, err := s.readPages(context.WithValue(ctx, passageKey{}, new(passage)), made); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		p, _ := ctx.Value(pulseKey{}).(pulse)
@@ -315,14 +370,10 @@ func (s *Server) callTool(ctx context.Context, t *remoteTool, params mcp.CallToo
 		defer s.calls.end(token)
 		own := params
 		own.Meta = mcp.Meta{"progressToken": token}
-		if result, err = made.CallTool(ctx, &own); err == nil {
+		result, err := made.CallTool(ctx, &own)
+		if err == nil {
 			s.calls.settle(token)
 		}
-		d.toolFailed = err == nil && result.IsError
-		return err
+		return result, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
 }

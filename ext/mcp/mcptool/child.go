@@ -150,7 +150,7 @@ func (c *child) readErrors(log *slog.Logger) {
 			c.mu.Unlock()
 			if !cut {
 				log.Log(context.Background(), slog.LevelDebug, "standard error of an MCP server",
-					"line", strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), "�"))
+					"line", clean(strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), "�")))
 			}
 		}
 		cut = errors.Is(err, bufio.ErrBufferFull)

@@ -89,6 +89,9 @@ type Config struct {
 	// MaxText and MaxMedia bound a result, in bytes of text and of decoded media. Defaults: 1 MiB, 8 MiB. What is over
 	// is left out, and the model is shown how much.
 	MaxText, MaxMedia int
+	// MaxMessage is how many bytes one message of the server may have as it comes: an answer, an event, a line. Default: 16
+	// MiB. What is over is not read: it costs that one request, which fails with [TooLarge].
+	MaxMessage int
 	// HideUserContent keeps blocks that are meant for the user only away from the model.
 	HideUserContent bool
 	// ErrorsFail makes an error of a result that the server calls an error. Default: the model reads it.
@@ -126,6 +129,7 @@ const (
 	defaultMaxDescription = 4_096
 	defaultMaxText        = 1 << 20
 	defaultMaxMedia       = 8 << 20
+	defaultMaxMessage     = 16 << 20
 )
 
 // ready returns a checked copy with the defaults.
@@ -142,7 +146,7 @@ func (c Config) ready() (Config, error) {
 		}
 	}
 	for value, fallback := range map[*int]int{&c.MaxTools: defaultMaxTools, &c.MaxDescription: defaultMaxDescription,
-		&c.MaxText: defaultMaxText, &c.MaxMedia: defaultMaxMedia} {
+		&c.MaxMessage: defaultMaxMessage, &c.MaxText: defaultMaxText, &c.MaxMedia: defaultMaxMedia} {
 		if *value == 0 {
 			*value = fallback
 		}
@@ -191,7 +195,7 @@ func (c *Config) check() error {
 	}
 	for name, n := range map[string]int64{"ConnectTimeout": int64(c.ConnectTimeout), "Timeout": int64(c.Timeout),
 		"MaxTime": int64(c.MaxTime), "MaxTools": int64(c.MaxTools), "MaxDescription": int64(c.MaxDescription),
-		"MaxText": int64(c.MaxText), "MaxMedia": int64(c.MaxMedia)} {
+		"MaxMessage": int64(c.MaxMessage), "MaxText": int64(c.MaxText), "MaxMedia": int64(c.MaxMedia)} {
 		if n < 0 {
 			return refuse("%s must not be negative", name)
 		}

@@ -74,7 +74,7 @@ func (e *CallError) Error() string {
 		b.WriteString("too large")
 	}
 	if e.Err != nil {
-		b.WriteString(": " + oneLine(e.Err.Error()))
+		b.WriteString(": " + clean(oneLine(e.Err.Error())))
 	}
 	return b.String()
 }
@@ -97,7 +97,8 @@ func rpcError(err error) (*jsonrpc.Error, bool) {
 		return nil, false
 	}
 	switch wire.Code {
-	case codeClientClosing, codeServerClosing, codeRejected: // the SDK's own, for what did not reach the server
+	case codeClientClosing, codeServerClosing, codeRejected, // the SDK's own, for what did not reach the server
+		codeOverLimit: // our own
 		return nil, false
 	}
 	return wire, true

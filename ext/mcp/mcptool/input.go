@@ -33,7 +33,7 @@ func inputOf(id string, request mcp.InputRequest) (in Input, err error) {
 		if p == nil {
 			break
 		}
-		in = Input{ID: id, Message: cutText(p.Message, longestMessage)}
+		in = Input{ID: id, Message: clean(cutText(p.Message, longestMessage))}
 		if p.Mode == "url" || p.Mode == "" && p.URL != "" {
 			in.Kind, in.URL, in.ElicitationID = InputURL, p.URL, p.ElicitationID
 			return in, checkURL(p.URL)

@@ -34,6 +34,13 @@ const (
 	longestPause = 10 * time.Second
 )
 
+// mostAbandoned is how many attempts may go on although nobody waits for them any more: as long as there are more, no
+// other one begins.
+const mostAbandoned = 4
+
+// longestClose is how long close waits for what does not end: longer than a program may take to stop.
+const longestClose = 2*patience + 2*time.Second
+
 // session is one connection to the server.
 type session struct {
 	*mcp.ClientSession
@@ -62,8 +69,9 @@ type link struct {
 	// life ends with close. Everything that the link starts ends with it.
 	life context.Context
 	end  context.CancelCauseFunc
-	// running counts the goroutines of the link.
-	running sync.WaitGroup
+	// running counts the goroutines of the link, and abandoned those attempts that go on after their limit.
+	running   sync.WaitGroup
+	abandoned atomic.Int32
 
 	// mu guards the fields below. It is held for moments only, and no other lock is taken under it.
 	mu      sync.Mutex
@@ -155,12 +163,46 @@ func (l *link) try(ctx context.Context, a *attempt, pause time.Duration) {
 	var made *session
 	err := context.Cause(ctx)
 	if err == nil {
-		made, err = l.protectedConnect(ctx)
+		made, err = l.connectWithin(ctx)
 		if cause := context.Cause(ctx); err != nil && cause != nil && l.life.Err() == nil {
 			err = cause
 		}
 	}
 	l.settle(a, made, err)
+}
+
+// connectWithin connects, and returns when the context has ended, whatever the attempt does: it is abandoned then, and
+// what it connects is closed.
+func (l *link) connectWithin(ctx context.Context) (*session, error) {
+	if n := l.abandoned.Load(); n >= mostAbandoned {
+		return nil, fmt.Errorf("%d attempts to connect were given up and have not ended", n)
+	}
+	var made *session
+	var err error
+	done := make(chan struct{}) // is closed when made and err are set
+	l.running.Add(1)
+	go func() {
+		defer l.running.Done()
+		defer close(done)
+		made, err = l.protectedConnect(ctx)
+	}()
+	select {
+	case <-done:
+		return made, err
+	case <-ctx.Done():
+	}
+	l.abandoned.Add(1)
+	l.running.Add(1)
+	go func() {
+		defer l.running.Done()
+		defer l.abandoned.Add(-1)
+		<-done
+		if made != nil {
+			_ = made.Close()
+			made.report(nil)
+		}
+	}()
+	return nil, context.Cause(ctx)
 }
 
 func (l *link) protectedConnect(ctx context.Context) (s *session, err error) {
@@ -243,7 +285,7 @@ func (l *link) current() int {
 	return l.generation
 }
 
-// close ends the connection and whatever uses it, and waits for that.
+// close ends the connection and whatever uses it, and waits for that, but not longer than longestClose.
 func (l *link) close() error {
 	l.mu.Lock()
 	s := l.session
@@ -254,13 +296,24 @@ func (l *link) close() error {
 	clear(l.retired)
 	l.mu.Unlock()
 	l.end(errClosed)
-	var err error
-	if s != nil {
-		err = s.Close()
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		if s != nil {
+			err = s.Close()
+		}
+		l.running.Wait()
+		done <- err
+	}()
+	timer := time.NewTimer(longestClose)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		if errors.Is(err, mcp.ErrConnectionClosed) {
+			return nil
+		}
+		return err
+	case <-timer.C:
+		return fmt.Errorf("the connection has not ended within %v, and is abandoned", longestClose)
 	}
-	l.running.Wait()
-	if errors.Is(err, mcp.ErrConnectionClosed) {
-		return nil
-	}
-	return err
 }

@@ -126,22 +126,24 @@ func (s *Server) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Join returns the tools of several servers. Two with one name are an error, which names the servers: set a
-// Config.Prefix.
+// Join returns the tools of several servers. Of two with one name the second is left out, which is logged as a [*NameTaken]:
+// set a Config.Prefix. With Config.Strict it is an error.
 func Join(ctx context.Context, servers ...*Server) ([]tool.BaseTool, error) {
+	return join(ctx, map[string]string{}, servers)
+}
+
+// join returns the tools of several servers whose names are not taken. names are those that are, by what.
+func join(ctx context.Context, names map[string]string, servers []*Server) ([]tool.BaseTool, error) {
 	var all []tool.BaseTool
-	from := map[string]*Server{}
 	for _, s := range servers {
 		tools, err := s.list(ctx)
 		if err != nil {
 			return nil, err
 		}
+		if tools, err = free(ctx, tools, names); err != nil {
+			return nil, err
+		}
 		for _, t := range tools {
-			if other := from[t.info.Name]; other != nil {
-				return nil, fmt.Errorf("MCP servers %q and %q both have a tool %q: set Config.Prefix",
-					other.conf.Name, s.conf.Name, t.info.Name)
-			}
-			from[t.info.Name] = s
 			all = append(all, t)
 		}
 	}
@@ -164,25 +166,20 @@ func (s *Server) list(ctx context.Context) ([]*remoteTool, error) {
 	if tools, ok, _ := s.tools.get(of, s.link.current()); ok {
 		return tools, nil
 	}
-	var tools []*remoteTool
 	d := &demand{method: "tools/list", kind: List, repeatable: true}
-	err = s.request(ctx, d, func(ctx context.Context, made *session) error {
+	return request(ctx, s, d, func(ctx context.Context, made *session) ([]*remoteTool, error) {
 		generation := s.link.current()
 		_, _, version := s.tools.get(of, generation)
 		listed, ttl, err := s.readPages(ctx, made)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if tools, err = s.selected(ctx, listed); err != nil {
-			return err
+		tools, err := s.selected(ctx, listed)
+		if err == nil {
+			s.tools.put(of, tools, generation, version, ttl)
 		}
-		s.tools.put(of, tools, generation, version, ttl)
-		return nil
+		return tools, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return tools, nil
 }
 
 // readPages reads all pages.
@@ -210,12 +207,9 @@ func (s *Server) readPages(ctx context.Context, made *session) (tools []*listedT
 				return nil, 0, s.fail(ctx, TooLarge, "", fmt.Errorf("the schemas have more than %d bytes", mostSchemas))
 			}
 		}
-		if page.NextCursor == "" {
+		if s.isLastPage(ctx, "tools/list", seen, page.NextCursor) {
 			made.listed.Store(true)
 			return tools, ttl, nil
-		}
-		if seen[page.NextCursor] {
-			return nil, 0, s.fail(ctx, List, "", errors.New("a page comes again"))
 		}
 		seen[page.NextCursor] = true
 		params = &mcp.ListToolsParams{Cursor: page.NextCursor}
@@ -223,10 +217,19 @@ func (s *Server) readPages(ctx context.Context, made *session) (tools []*listedT
 	return nil, 0, s.fail(ctx, TooLarge, "", fmt.Errorf("more than %d pages", mostPages))
 }
 
+// isLastPage reports whether a list ends with the page behind which a cursor is. One that was there before leads nowhere:
+// the list is what was read.
+func (s *Server) isLastPage(ctx context.Context, method string, seen map[string]bool, cursor string) bool {
+	if seen[cursor] {
+		s.conf.Logger.WarnContext(ctx, "an MCP server gives the same page of a list again: the list ends there",
+			"method", method, "cursor", clean(cutText(cursor, longestMessage)))
+	}
+	return cursor == "" || seen[cursor]
+}
+
 // selected makes tools of those of a list that the configuration selects.
 func (s *Server) selected(ctx context.Context, listed []*listedTool) ([]*remoteTool, error) {
 	var tools []*remoteTool
-	raws := map[string]string{}
 	matched := make([]bool, len(s.conf.Include))
 	for _, t := range listed {
 		wanted, err := s.wants(t.Tool, matched)
@@ -244,12 +247,11 @@ func (s *Server) selected(ctx context.Context, listed []*listedTool) ([]*remoteT
 			s.conf.Logger.WarnContext(ctx, "a tool of an MCP server is left out", "tool", t.Name, "error", err)
 			continue
 		}
-		if other, taken := raws[made.info.Name]; taken {
-			return nil, fmt.Errorf("MCP server %q: tools %q and %q are both called %q: exclude one",
-				s.conf.Name, other, t.Name, made.info.Name)
-		}
-		raws[made.info.Name] = t.Name
 		tools = append(tools, made)
+	}
+	tools, taken := s.withoutDoubles(tools)
+	if err := s.leftOut(ctx, taken); err != nil {
+		return nil, err
 	}
 	for i, found := range matched {
 		if found {

@@ -21,6 +21,11 @@ func (s *Server) outgoing(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}
 		result, err := s.handshake(ctx, method, func() (mcp.Result, error) { return next(ctx, method, r) })
+		if _, isAnswer := rpcError(err); err != nil && !isAnswer && ctx.Err() == nil {
+			if saved := s.salvage(ctx, method, rawOf(ctx).result()); saved != nil {
+				result, err = saved, nil
+			}
+		}
 		if err == nil {
 			neverKeep(result)
 		}

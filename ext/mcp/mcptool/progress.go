@@ -168,7 +168,8 @@ func (s *Server) log(ctx context.Context, p *mcp.LoggingMessageParams) {
 	if !isText {
 		text = jsonText(p.Data)
 	}
-	s.conf.Logger.Log(ctx, level, "an MCP server says", "text", cutText(text, longestMessage), "its_logger", p.Logger)
+	s.conf.Logger.Log(ctx, level, "an MCP server says", "text", clean(cutText(text, longestMessage)),
+		"its_logger", clean(cutText(p.Logger, longestMessage)))
 	if last {
 		s.conf.Logger.WarnContext(ctx, "an MCP server says too much: the rest of this second is left out")
 	}

@@ -3,7 +3,6 @@ package mcptool
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -13,9 +12,14 @@ import (
 
 // Prompts lists the prompts of the server: at most 1,000.
 func (s *Server) Prompts(ctx context.Context) ([]*mcp.Prompt, error) {
-	return listed(ctx, s, "prompts/list", func(ctx context.Context, made *session) iter.Seq2[*mcp.Prompt, error] {
-		return made.Prompts(ctx, nil)
-	})
+	return listed(ctx, s, "prompts/list",
+		func(ctx context.Context, made *session, cursor string) (p pageOf[*mcp.Prompt], err error) {
+			r, err := made.ListPrompts(ctx, &mcp.ListPromptsParams{Cursor: cursor})
+			if err == nil {
+				p = pageOf[*mcp.Prompt]{r.Prompts, r.NextCursor}
+			}
+			return p, err
+		})
 }
 
 // serverPrompt is a prompt of a server.
@@ -35,11 +39,9 @@ func (p *serverPrompt) Format(ctx context.Context, vs map[string]any, _ ...promp
 	if err != nil {
 		return nil, err
 	}
-	var result *mcp.GetPromptResult
 	d := &demand{method: "prompts/get", target: p.name, repeatable: true}
-	err = p.server.request(ctx, d, func(ctx context.Context, made *session) (err error) {
-		result, err = made.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.name, Arguments: arguments})
-		return err
+	result, err := request(ctx, p.server, d, func(ctx context.Context, made *session) (*mcp.GetPromptResult, error) {
+		return made.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.name, Arguments: arguments})
 	})
 	if err != nil {
 		return nil, err

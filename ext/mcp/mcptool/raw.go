@@ -4,26 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// largestRaw bounds what is kept of an answer, in bytes.
-const largestRaw = 4 << 20
-
-// rawAnswer is an answer as it came, for schemas: the SDK reads them into maps, which have neither the order of
-// properties nor the digits of large numbers. It is in the context of its request.
+// rawAnswer is an answer as it came: the SDK reads schemas into maps, which have neither the order of properties nor the
+// digits of large numbers, and drops the whole of an answer of which it cannot read a part. It is in the context of its
+// request.
 type rawAnswer struct {
-	// mu guards the fields below.
-	mu sync.Mutex
-	// message is the message with the answer, if the connection has messages, and else body what HTTP has brought.
-	message, body []byte
-	events        bool // body is a stream of events
+	mu      sync.Mutex        // guards results
+	results []json.RawMessage // of the answers that came within the request
 }
 
 type rawKey struct{}
@@ -39,6 +31,30 @@ func rawOf(ctx context.Context) *rawAnswer {
 	return a
 }
 
+// keep keeps the result of a message, if it is an answer and somebody wants it. The result is not copied.
+func (a *rawAnswer) keep(m jsonrpc.Message) {
+	r, isResponse := m.(*jsonrpc.Response)
+	if a == nil || !isResponse || r.Result == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.results = append(a.results, r.Result)
+}
+
+// result is what was kept last, nil for nothing.
+func (a *rawAnswer) result() json.RawMessage {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.results) == 0 {
+		return nil
+	}
+	return a.results[len(a.results)-1]
+}
+
 // rawTool is what is needed of a tool as it came.
 type rawTool struct {
 	Name         string          `json:"name"`
@@ -50,45 +66,22 @@ type rawTool struct {
 func (a *rawAnswer) tools() map[string]*rawTool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	messages := [][]byte{a.message}
-	switch {
-	case a.message != nil:
-	case a.events:
-		messages = dataOf(a.body)
-	default:
-		messages = [][]byte{a.body}
-	}
 	found := map[string]*rawTool{}
-	for _, message := range messages {
-		var answer struct {
-			Result struct {
-				Tools []*rawTool `json:"tools"`
-			} `json:"result"`
+	for _, result := range a.results {
+		var page struct {
+			Tools []json.RawMessage `json:"tools"`
 		}
-		if json.Unmarshal(message, &answer) != nil {
+		if json.Unmarshal(result, &page) != nil {
 			continue
 		}
-		for _, t := range answer.Result.Tools {
-			if t != nil && found[t.Name] == nil {
+		for _, one := range page.Tools {
+			t := &rawTool{}
+			if json.Unmarshal(one, t) == nil && found[t.Name] == nil {
 				found[t.Name] = t
 			}
 		}
 	}
 	return found
-}
-
-// dataOf is the data of the events in a stream.
-func dataOf(stream []byte) (data [][]byte) {
-	var event []byte
-	for line := range bytes.Lines(stream) {
-		line = bytes.TrimRight(line, "\r\n")
-		if text, isData := bytes.CutPrefix(line, []byte("data:")); isData {
-			event = append(append(event, bytes.TrimPrefix(text, []byte(" "))...), '\n')
-		} else if len(line) == 0 && event != nil {
-			data, event = append(data, event), nil
-		}
-	}
-	return data
 }
 
 // rawTable has the requests of a connection whose answers are to be kept.
@@ -120,41 +113,13 @@ func (t *rawTable) asked(ctx context.Context, m jsonrpc.Message) {
 // answered keeps an answer, if it is to be kept.
 func (t *rawTable) answered(m jsonrpc.Message) {
 	r, isResponse := m.(*jsonrpc.Response)
-	if !isResponse || len(r.Result) > largestRaw {
+	if !isResponse {
 		return
 	}
 	t.mu.Lock()
 	a := t.answers[r.ID]
 	t.mu.Unlock()
-	if a == nil {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.message = append(append([]byte(`{"result":`), r.Result...), '}')
-}
-
-// keep has the body of an answer of HTTP kept while it is read.
-func (a *rawAnswer) keep(r *http.Response) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.body, a.events = nil, strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream")
-	r.Body = &keptBody{r.Body, a}
-}
-
-type keptBody struct {
-	io.ReadCloser
-	answer *rawAnswer
-}
-
-func (k *keptBody) Read(p []byte) (int, error) {
-	n, err := k.ReadCloser.Read(p)
-	k.answer.mu.Lock()
-	defer k.answer.mu.Unlock()
-	if len(k.answer.body)+n <= largestRaw {
-		k.answer.body = append(k.answer.body, p[:n]...)
-	}
-	return n, err
+	a.keep(m)
 }
 
 // listedTool is a tool of a list. Its schemas are as they came, nil if it has none.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -20,60 +19,76 @@ const mostListed = 1_000
 // errAsksThere is what a question is answered with that does not belong to a call of a tool.
 var errAsksThere = errors.New("the server asks something, which only calls of tools can wait for")
 
+// pageOf is one page of a list, and the cursor of the next, "" if it is the last.
+type pageOf[T any] struct {
+	items []T
+	next  string
+}
+
 // listed reads all pages of a list.
 func listed[T any](
-	ctx context.Context, s *Server, method string, pages func(context.Context, *session) iter.Seq2[T, error],
-) (all []T, err error) {
+	ctx context.Context, s *Server, method string, read func(ctx context.Context, made *session, cursor string) (pageOf[T], error),
+) ([]T, error) {
 	d := &demand{method: method, kind: List, repeatable: true}
-	err = s.request(ctx, d, func(ctx context.Context, made *session) error {
-		all = nil
-		for one, err := range pages(ctx, made) {
+	return request(ctx, s, d, func(ctx context.Context, made *session) (all []T, err error) {
+		seen, cursor := map[string]bool{}, ""
+		for range mostPages {
+			ctx, _ := withRaw(ctx)
+			page, err := read(ctx, made, cursor)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			beat(ctx)
-			if all = append(all, one); len(all) > mostListed {
-				return s.fail(ctx, TooLarge, "", fmt.Errorf("a list of more than %d", mostListed))
+			if all = append(all, page.items...); len(all) > mostListed {
+				return nil, s.fail(ctx, TooLarge, "", fmt.Errorf("a list of more than %d", mostListed))
 			}
+			if s.isLastPage(ctx, method, seen, page.next) {
+				return all, nil
+			}
+			cursor = page.next
+			seen[cursor] = true
 		}
-		return nil
+		return nil, s.fail(ctx, TooLarge, "", fmt.Errorf("more than %d pages", mostPages))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // Resources lists the resources of the server: at most 1,000.
 func (s *Server) Resources(ctx context.Context) ([]*mcp.Resource, error) {
-	return listed(ctx, s, "resources/list", func(ctx context.Context, made *session) iter.Seq2[*mcp.Resource, error] {
-		return made.Resources(ctx, nil)
-	})
+	return listed(ctx, s, "resources/list",
+		func(ctx context.Context, made *session, cursor string) (p pageOf[*mcp.Resource], err error) {
+			r, err := made.ListResources(ctx, &mcp.ListResourcesParams{Cursor: cursor})
+			if err == nil {
+				p = pageOf[*mcp.Resource]{r.Resources, r.NextCursor}
+			}
+			return p, err
+		})
 }
 
 // ResourceTemplates lists the templates of resources of the server: at most 1,000.
 func (s *Server) ResourceTemplates(ctx context.Context) ([]*mcp.ResourceTemplate, error) {
-	pages := func(ctx context.Context, made *session) iter.Seq2[*mcp.ResourceTemplate, error] {
-		return made.ResourceTemplates(ctx, nil)
-	}
-	return listed(ctx, s, "resources/templates/list", pages)
+	return listed(ctx, s, "resources/templates/list",
+		func(ctx context.Context, made *session, cursor string) (p pageOf[*mcp.ResourceTemplate], err error) {
+			r, err := made.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{Cursor: cursor})
+			if err == nil {
+				p = pageOf[*mcp.ResourceTemplate]{r.ResourceTemplates, r.NextCursor}
+			}
+			return p, err
+		})
 }
 
 // Read reads a resource.
-func (s *Server) Read(ctx context.Context, uri string) (contents []*mcp.ResourceContents, err error) {
+func (s *Server) Read(ctx context.Context, uri string) ([]*mcp.ResourceContents, error) {
 	d := &demand{method: "resources/read", target: uri, repeatable: true}
-	err = s.request(ctx, d, func(ctx context.Context, made *session) error {
+	return request(ctx, s, d, func(ctx context.Context, made *session) ([]*mcp.ResourceContents, error) {
 		r, err := made.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if r.NeedsInput() {
-			return s.fail(ctx, Protocol, "", fmt.Errorf("resource %s: %w", oneLine(uri), errAsksThere))
+			return nil, s.fail(ctx, Protocol, "", fmt.Errorf("resource %s: %w", oneLine(uri), errAsksThere))
 		}
-		contents = r.Contents
-		return nil
+		return r.Contents, nil
 	})
-	return contents, err
 }
 
 // ResourceTools are two tools with which a model looks at the resources of the server: list_resources and
@@ -92,7 +107,7 @@ func (s *Server) ResourceTools() ([]tool.BaseTool, error) {
 				if r == nil {
 					continue
 				}
-				lines += oneLine(fmt.Sprintf("%s %s %s %s", r.URI, r.Name, r.MIMEType, cutText(r.Description, 200))) + "\n"
+				lines += oneLine(clean(fmt.Sprintf("%s %s %s %s", r.URI, r.Name, r.MIMEType, cutText(r.Description, 200)))) + "\n"
 			}
 			c.addText(lines)
 			return c.parts[0].Text, nil

@@ -165,7 +165,7 @@ func mediaType(mime string) schema.ToolPartType {
 
 // addText adds a text, as much of it as there is room for.
 func (c *converter) addText(text string) {
-	text, whole := c.room.Fit(text)
+	text, whole := c.room.Fit(clean(text))
 	c.more = c.more || !whole
 	c.parts = append(c.parts, schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: text})
 }

@@ -74,7 +74,6 @@ func TestTools_ListsAreBounded(t *testing.T) {
 		kind mcptool.ErrorKind
 	}{
 		"more than 100 pages": {func(n int) string { return pageOf(n, fmt.Sprintf(`,"nextCursor":"%d"`, n)) }, mcptool.TooLarge},
-		"a page comes again":  {func(n int) string { return pageOf(n, `,"nextCursor":"same"`) }, mcptool.List},
 		"1048576 bytes": {func(n int) string {
 			return fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{"type":"object","description":"%s"}}],"nextCursor":"%d"}`, n, long, n)
 		}, mcptool.TooLarge},
@@ -257,4 +256,38 @@ func TestQuestion_ACallThatIsLostAfterItsAnswerIsNotRepeated(t *testing.T) {
 	require.NotNil(t, failed)
 	require.Equal(t, mcptool.OutcomeUnknown, failed.Kind)
 	require.EqualValues(t, 1, sent.Load())
+}
+
+type jsonRaw = json.RawMessage
+
+// framed is a transport to a server with one tool, t0, whose calls are answered with whole lines, which a function makes of
+// the ID and the number of the call.
+func framed(answer func(id string, n int) string) func(context.Context) (mcp.Transport, error) {
+	return func(context.Context) (mcp.Transport, error) {
+		here, there := net.Pipe()
+		go func() {
+			defer there.Close()
+			n := 0
+			for requests := json.NewDecoder(there); ; {
+				var r webMessage
+				if requests.Decode(&r) != nil {
+					return
+				}
+				line := ""
+				switch {
+				case len(r.ID) == 0:
+					continue
+				case r.Method == "tools/call":
+					n++
+					line = answer(string(r.ID), n)
+				case r.Method == "tools/list":
+					line = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, pageOf(0, ""))
+				default:
+					line = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, discovered)
+				}
+				fmt.Fprintln(there, line)
+			}
+		}()
+		return &mcp.IOTransport{Reader: here, Writer: here}, nil
+	}
 }

@@ -2,6 +2,9 @@ package mcptool
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -17,6 +20,10 @@ type Server struct {
 	calls callTable
 	subs  subscriptions
 	logs  logGate
+	// abandoned counts the requests that go on although nobody waits for them any more.
+	abandoned atomic.Int32
+	// told has the tools that were said to be left out, as values of NameTaken.
+	told sync.Map
 }
 
 // New checks the configuration. It does not connect: the first use does, so that an agent can be built while the server
@@ -46,8 +53,14 @@ func (s *Server) Ready(ctx context.Context) error {
 }
 
 // Close ends the connection and the calls in flight, stops the program that Command started, and waits for that: up to
-// 10 seconds if it does not stop when asked. Calls after it fail. It may be called more than once.
-func (s *Server) Close() error { return s.link.close() }
+// 10 seconds if it does not stop when asked. What has not ended after 12 seconds is abandoned, which is an error. Calls
+// after it fail. It may be called more than once.
+func (s *Server) Close() error {
+	if err := s.link.close(); err != nil {
+		return fmt.Errorf("MCP server %q: %w", s.conf.Name, err)
+	}
+	return nil
+}
 
 // newClient makes what speaks the protocol. The connections of a server share it.
 func (s *Server) newClient() *mcp.Client {

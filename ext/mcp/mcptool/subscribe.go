@@ -58,6 +58,15 @@ func (t *subscriptions) changed(uri string) {
 	}
 }
 
+// missed notes that nobody knows what has changed.
+func (t *subscriptions) missed() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, sub := range t.all {
+		put(sub.dirty)
+	}
+}
+
 // taken notes which subscriptions the server has taken.
 func (t *subscriptions) taken(uris []string) {
 	t.mu.Lock()
@@ -145,9 +154,8 @@ func callChanged(ctx context.Context, changed func(context.Context) error) (err 
 func (s *Server) subscribed(ctx context.Context, sub *subscription) (made *session, err error) {
 	for {
 		d := &demand{method: "resources/subscribe", target: sub.uri, repeatable: true}
-		err = s.request(ctx, d, func(ctx context.Context, over *session) error {
-			made = over
-			return s.subscribeOver(ctx, sub, over)
+		made, err = request(ctx, s, d, func(ctx context.Context, over *session) (*session, error) {
+			return over, s.subscribeOver(ctx, sub, over)
 		})
 		var failed *CallError
 		if err == nil || !errors.As(err, &failed) || failed.Kind != Connect && failed.Kind != Timeout || ctx.Err() != nil {

@@ -52,13 +52,13 @@ func (s *Server) newTool(t *listedTool) (made *remoteTool, err error) {
 	if t.Name == "" {
 		return nil, errors.New("it has no name")
 	}
-	params, err := paramsOf(t.input)
+	params, err := paramsOf(cleanSchema(t.input))
 	if err != nil {
 		return nil, err
 	}
 	made = &remoteTool{server: s, raw: t.Name, inHeaders: bytes.Contains(t.input, []byte(`"x-mcp-header"`))}
 	made.info = &schema.ToolInfo{Name: toolName(s.conf.Prefix + t.Name),
-		Desc: cutText(t.Description, s.conf.MaxDescription), ParamsOneOf: params,
+		Desc: cutText(clean(t.Description), s.conf.MaxDescription), ParamsOneOf: params,
 		Extra: map[string]any{ServerKey: s.conf.Name, NameKey: t.Name}}
 	title := t.Title
 	if a := t.Annotations; a != nil {
@@ -69,7 +69,7 @@ func (s *Server) newTool(t *listedTool) (made *remoteTool, err error) {
 		}
 	}
 	if title != "" {
-		made.info.Extra[TitleKey] = title
+		made.info.Extra[TitleKey] = clean(title)
 	}
 	if t.output != nil {
 		made.info.Extra[OutputSchemaKey] = string(t.output)
@@ -142,7 +142,7 @@ func (t *remoteTool) InvokableRun(
 	result, err := t.call(ctx, arguments)
 	var refused *CallError
 	if errors.As(err, &refused) && refused.Code == jsonrpc.CodeInvalidParams && !t.server.conf.ErrorsFail {
-		return mistake(cutText(refused.Err.Error(), t.server.conf.MaxText)), nil
+		return mistake(cutText(clean(refused.Err.Error()), t.server.conf.MaxText)), nil
 	}
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func checkArguments(argument *schema.ToolArgument) (json.RawMessage, string) {
 	if argument != nil {
 		text = strings.TrimSpace(argument.Text)
 	}
-	if text == "" {
+	if text == "" || text == "null" {
 		return json.RawMessage("{}"), ""
 	}
 	var members map[string]json.RawMessage

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"log/slog"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,24 +27,33 @@ type wire struct {
 	silent chan struct{}
 	// calls are announced what arrives of their progress.
 	calls *callTable
+	// most is how many bytes a message may have.
+	most int
+	log  *slog.Logger
+	// missed says that nobody knows what the server has said by itself for a while.
+	missed func()
+	// authorizes: the SDK answers a refusal with an authorization, and sends the request again.
+	authorizes bool
 }
 
 // wire makes what a connection runs over.
 func (s *Server) wire(ctx context.Context) (*wire, error) {
-	w := &wire{describe: func(err error) error { return err }, silent: make(chan struct{}, 1), calls: &s.calls}
+	w := &wire{describe: func(err error) error { return err }, silent: make(chan struct{}, 1), calls: &s.calls,
+		most: s.conf.MaxMessage, log: s.conf.Logger, missed: func() { s.tools.forget(); s.subs.missed() }}
 	switch {
 	case len(s.conf.Command) > 0:
 		child, err := s.startChild()
 		if err != nil {
 			return nil, err
 		}
-		w.transport = &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: lines{child}}, w.calls}
+		w.transport = &marking{&mcp.IOTransport{Reader: newLineReader(io.NopCloser(child.stdout), w), Writer: lines{child},
+			MaxLineLength: -1}, w.calls}
 		w.describe = child.describe
 		return w, nil
 	case s.conf.URL != "":
 		home, _ := url.Parse(s.conf.URL) // was checked
-		w.apart = true
-		w.transport = &mcp.StreamableClientTransport{Endpoint: s.conf.URL, OAuthHandler: s.conf.OAuth,
+		w.apart, w.authorizes = true, s.conf.OAuth != nil
+		w.transport = &mcp.StreamableClientTransport{Endpoint: s.conf.URL, OAuthHandler: s.conf.OAuth, MaxEventSize: -1,
 			HTTPClient: w.client(s.conf.HTTPClient, home, s.conf.headerOf)}
 		return w, nil
 	}
@@ -58,15 +66,16 @@ func (s *Server) wire(ctx context.Context) (*wire, error) {
 		return nil, errors.New("Config.Transport returned nil")
 	case *mcp.StreamableClientTransport: // the SDK knows its own by their connections, which must not be wrapped
 		own := *t
-		own.HTTPClient = w.client(t.HTTPClient, nil, nil)
-		w.transport, w.apart = &own, true
+		w.apart, w.authorizes = true, t.OAuthHandler != nil
+		own.HTTPClient, own.MaxEventSize = w.client(t.HTTPClient, nil, nil), -1
+		w.transport = &own
 	case *mcp.SSEClientTransport:
 		own := *t
-		own.HTTPClient = w.client(t.HTTPClient, nil, nil)
+		own.HTTPClient, own.MaxEventSize = w.client(t.HTTPClient, nil, nil), -1
 		w.transport = &own
 	case *mcp.IOTransport:
 		own := *t
-		own.Writer = lines{t.Writer}
+		own.Reader, own.Writer, own.MaxLineLength = newLineReader(t.Reader, w), lines{t.Writer}, -1
 		w.transport = &marking{&own, w.calls}
 	default:
 		w.transport = &marking{t, w.calls}
@@ -86,6 +95,8 @@ type passage struct {
 	// mu guards secrets, the texts that were sent and that errors must not have.
 	mu      sync.Mutex
 	secrets []string
+	// challenged: the request was refused once, to be authorized.
+	challenged atomic.Bool
 }
 
 // hide returns an error without what was sent in secret.
@@ -131,7 +142,7 @@ func passageOf(ctx context.Context) *passage {
 func (p *passage) refused(err error) bool {
 	status := p.status.Load()
 	unreached := errors.Is(err, syscall.ECONNREFUSED) || isUndialled(err)
-	return !p.sent.Load() || status >= 400 && status < 500 || status == 0 && unreached
+	return !p.sent.Load() || status >= 300 && status < 500 || status == 0 && unreached
 }
 
 // lines writes messages, each of which is one JSON value and a line break.
@@ -209,60 +220,6 @@ func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error 
 		passageOf(ctx).sent.Store(true)
 	}
 	return err
-}
-
-// client is a copy of a client that notes the way of requests, and adds headers to those for one host.
-func (w *wire) client(c *http.Client, home *url.URL, header func(context.Context) (http.Header, error)) *http.Client {
-	if c == nil {
-		c = http.DefaultClient
-	}
-	own := *c
-	own.Transport = &markingTripper{next: c.Transport, home: home, header: header, silent: w.silent, calls: w.calls}
-	return &own
-}
-
-type markingTripper struct {
-	next   http.RoundTripper
-	home   *url.URL
-	header func(context.Context) (http.Header, error)
-	silent chan struct{}
-	calls  *callTable
-}
-
-// RoundTrip implements http.RoundTripper.
-func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	var h http.Header
-	if t.header != nil && r.URL.Host == t.home.Host && r.URL.Scheme == t.home.Scheme {
-		var err error
-		if h, err = t.header(r.Context()); err != nil {
-			return nil, err
-		}
-		r = r.Clone(r.Context())
-		for name, values := range h {
-			r.Header[http.CanonicalHeaderKey(name)] = values
-		}
-	}
-	p := passageOf(r.Context())
-	p.addSecrets(secretsIn(h, r))
-	p.leaves()
-	next := t.next
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	response, err := next.RoundTrip(r)
-	if err == nil {
-		p.answered(response.StatusCode)
-		if raw := rawOf(r.Context()); raw != nil {
-			raw.keep(response)
-		}
-		if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-			response.Body = &announcing{ReadCloser: response.Body, calls: t.calls}
-		}
-		if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
-			response.Body = &notices{response.Body, r.Context(), t.silent}
-		}
-	}
-	return response, err
 }
 
 // notices is the stream of what a server sends by itself. The SDK does not say that it has ended.
