@@ -128,6 +128,9 @@ func (h *handler) begin(
 	if start.SessionValues, err = in.sessionValues(h.conf.AllowState); err != nil {
 		return run, 0, err
 	}
+	if start.Replaces, err = h.replaced(ctx, c, in, start.IdempotencyKey); err != nil {
+		return run, 0, err
+	}
 	run, err = page.Start(ctx, h.server, c, start, in, page.Trust{History: h.conf.TrustHistory, System: h.conf.AllowSystem})
 	return run, 0, err
 }
