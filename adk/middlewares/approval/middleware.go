@@ -33,11 +33,14 @@ const (
 	rejectedReasonChinese = "用户拒绝了此次工具调用：%s"
 )
 
-// Config configures [New]. One of Tools and Ask is required.
+// Config configures [New]. One of Tools, Origins and Ask is required.
 type Config struct {
 	// Tools are asked for, by name. A tool that is called by an alias is always asked for.
 	Tools []string
-	// Ask says whether to ask for a call, in place of Tools. Its error fails the call. Several calls may call it at once.
+	// Origins are asked for with all of their tools, whatever those are called, also besides Tools: "mcp:bank" are the tools of
+	// the MCP server bank. See [tool.OriginOf].
+	Origins []string
+	// Ask says whether to ask for a call, in place of Tools and Origins. Its error fails the call. Several calls may call it at once.
 	Ask func(ctx context.Context, call *adk.ToolContext, arguments string) (bool, error)
 	// Expiry is how long a decision is good after the question. Default: a day.
 	Expiry time.Duration
@@ -59,21 +62,22 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped makes the middleware. It fails if config has neither Tools nor Ask, or both, or a negative Expiry. One
+// NewTyped makes the middleware. It fails if config has none of Tools, Origins and Ask, or Ask besides the
+// others, or a negative Expiry. One
 // middleware may serve any number of agents and runs at once. Put it first among the handlers that wrap tools: those
 // before it run before the question.
 func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
-	if config == nil || len(config.Tools) == 0 && config.Ask == nil {
-		return nil, errors.New("approval: say what to ask for, by Tools or Ask")
+	if config == nil || len(config.Tools)+len(config.Origins) == 0 && config.Ask == nil {
+		return nil, errors.New("approval: say what to ask for, by Tools, Origins or Ask")
 	}
-	if len(config.Tools) > 0 && config.Ask != nil {
-		return nil, errors.New("approval: set Tools or Ask, not both")
+	if len(config.Tools)+len(config.Origins) > 0 && config.Ask != nil {
+		return nil, errors.New("approval: set Ask, or Tools and Origins, not both")
 	}
 	if config.Expiry < 0 {
 		return nil, errors.New("approval: Expiry must not be negative")
 	}
 	m := &middleware[M]{conf: *config}
-	m.conf.Tools = slices.Clone(config.Tools)
+	m.conf.Tools, m.conf.Origins = slices.Clone(config.Tools), slices.Clone(config.Origins)
 	m.conf.Key = slices.Clone(config.Key)
 	if m.conf.Expiry == 0 {
 		m.conf.Expiry = defaultExpiry
@@ -92,6 +96,8 @@ func (m *middleware[M]) mustAsk(ctx context.Context, tCtx *adk.ToolContext, argu
 		return m.conf.Ask(ctx, tCtx, arguments)
 	case slices.Contains(m.conf.Tools, tCtx.Name):
 		return true, nil
+	case len(m.conf.Origins) > 0 && slices.Contains(m.conf.Origins, originOf(ctx, tCtx.Name)):
+		return true, nil
 	}
 	// A name that no tool has is an alias, maybe of a tool that must be asked for. A tool that cannot say its name because
 	// the run has ended is none: a question would hide that.
@@ -101,13 +107,18 @@ func (m *middleware[M]) mustAsk(ctx context.Context, tCtx *adk.ToolContext, argu
 	return true, ctx.Err()
 }
 
+// originOf is where the tool is from that the run calls by a name.
+func originOf(ctx context.Context, name string) string {
+	return tool.OriginOf(adk.ToolInfoOf(ctx, name))
+}
+
 // outcome is what is to be done with a call.
 type outcome struct {
 	arguments string
 	// refusal, if not empty, is the result in place of the tool's.
 	refusal string
-	// key is where the run remembers that the call may run.
-	key string
+	// key is where the run remembers that the call may run, and origin where the tool is from.
+	key, origin string
 }
 
 // decide finds out whether a call may run. The error is an interrupt where it has to be asked.
@@ -118,7 +129,8 @@ func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, argum
 		return as, err
 	}
 	address := compose.GetCurrentAddress(ctx)
-	c := call{address.String(), tCtx.Name, tCtx.CallID, arguments}
+	c := call{address.String(), tCtx.Name, originOf(ctx, tCtx.Name), tCtx.CallID, arguments}
+	as.origin = c.origin
 	as.key = grantedKey + c.place + " " + c.id
 	wasInterrupted, isOurs, asked := tool.GetInterruptState[*pending](ctx)
 	if !wasInterrupted {
@@ -199,13 +211,13 @@ func (o outcome) grant(ctx context.Context) (g granted, ok bool) {
 		return g, false
 	}
 	g, ok = value.(granted)
-	return g, ok
+	return g, ok && g.Origin == o.origin // the tool of the name may be another one by now
 }
 
 // granted lets the call run. Outside a run nothing can be remembered: a tool that is interrupted is asked for again.
 func (o outcome) granted(ctx context.Context, arguments, hash string) outcome {
 	o.arguments = arguments
-	_ = adk.SetRunLocalValue(ctx, o.key, granted{arguments, hash, rand.Text()})
+	_ = adk.SetRunLocalValue(ctx, o.key, granted{arguments, o.origin, hash, rand.Text()})
 	return o
 }
 

@@ -19,7 +19,10 @@ import (
 
 // Request is a question: may this call run?
 type Request struct {
-	Tool      string `json:"tool"`
+	Tool string `json:"tool"`
+	// Origin is where the tool is from, "" for one of the program itself: see tool.OriginOf. The decision is for a tool of
+	// that origin: if another one has the name when the run continues, the question is asked again.
+	Origin    string `json:"origin,omitempty"`
 	CallID    string `json:"call_id"`
 	Arguments string `json:"arguments"`
 	// Hash binds a decision to the request.
@@ -134,6 +137,8 @@ type pending struct {
 // up because the run was cancelled.
 type granted struct {
 	Arguments string
+	// Origin is where the tool is from.
+	Origin string
 	// Hash is the hash of the request. Again is what a repeated call uses up in its place.
 	Hash, Again string
 }
@@ -150,12 +155,12 @@ func newPending(refused string) *pending {
 }
 
 // call is a call of a tool, at a place in a run.
-type call struct{ place, tool, id, arguments string }
+type call struct{ place, tool, origin, id, arguments string }
 
 // request makes the question.
 func (p *pending) request(c call) *Request {
-	sum := digest(sha256.New(), p.Nonce, c.place, c.tool, c.id, c.arguments)
-	return &Request{Tool: c.tool, CallID: c.id, Arguments: c.arguments, Hash: hex.EncodeToString(sum), Refused: p.Refused}
+	sum := digest(sha256.New(), p.Nonce, c.place, c.tool, c.origin, c.id, c.arguments)
+	return &Request{Tool: c.tool, Origin: c.origin, CallID: c.id, Arguments: c.arguments, Hash: hex.EncodeToString(sum), Refused: p.Refused}
 }
 
 // digest hashes texts, so that no two lists of texts look the same.

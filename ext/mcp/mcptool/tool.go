@@ -59,7 +59,7 @@ func (s *Server) newTool(t *listedTool) (made *remoteTool, err error) {
 	made = &remoteTool{server: s, raw: t.Name, inHeaders: bytes.Contains(t.input, []byte(`"x-mcp-header"`))}
 	made.info = &schema.ToolInfo{Name: toolName(s.conf.Prefix + t.Name),
 		Desc: cutText(clean(t.Description), s.conf.MaxDescription), ParamsOneOf: params,
-		Extra: map[string]any{ServerKey: s.conf.Name, NameKey: t.Name}}
+		Extra: map[string]any{ServerKey: s.conf.Name, NameKey: t.Name, tool.OriginKey: "mcp:" + s.conf.Name}}
 	title := t.Title
 	if a := t.Annotations; a != nil {
 		made.info.Extra[AnnotationsKey] = jsonText(a)
