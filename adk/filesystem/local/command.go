@@ -56,10 +56,13 @@ func (l *Local) start(ctx context.Context, line string, out *output) (*command, 
 	if err := l.validate(line); err != nil {
 		return nil, fmt.Errorf("command refused: %w", err)
 	}
-	c := l.newCommand(ctx, line, out)
 	l.starting.Lock()
 	defer l.starting.Unlock()
 	err := context.Cause(l.open)
+	if err == nil && l.tag == nil {
+		l.tag = newTag()
+	}
+	c := l.newCommand(ctx, line, out)
 	if err == nil {
 		err = c.cmd.Start()
 	}
@@ -90,7 +93,9 @@ func (l *Local) newCommand(ctx context.Context, line string, out *output) *comma
 	if out != nil && l.config.Timeout > 0 {
 		timer = time.AfterFunc(l.config.Timeout, func() { c.stop(errTimeout) }).Stop
 	}
+	own := newTag()
 	c.free = func() {
+		own.close()
 		timer()
 		unlink()
 		c.stop(nil)
@@ -98,6 +103,7 @@ func (l *Local) newCommand(ctx context.Context, line string, out *output) *comma
 	c.cmd = shellCommand(c.ctx, l.config.Shell, line)
 	mark := l.newMark()
 	c.cmd.Dir, c.cmd.Env = l.config.Root, append(slices.Clip(l.config.Env), markVariable+"="+os.Getenv(markVariable)+mark)
+	c.cmd.ExtraFiles = inherited(l.tag, own)
 	c.cmd.WaitDelay = lateOutput
 	if out != nil {
 		c.cmd.Stdout, c.cmd.Stderr = out, out
@@ -105,7 +111,7 @@ func (l *Local) newCommand(ctx context.Context, line string, out *output) *comma
 	isolate(c.cmd)
 	killGroup := c.cmd.Cancel
 	c.cmd.Cancel = func() error {
-		defer killMarked(mark) // those that have left the group
+		defer killMarked(mark, own) // those that have left the group
 		return killGroup()
 	}
 	return c

@@ -29,6 +29,7 @@ type Local struct {
 	starting sync.Mutex // guards against starting a command while Close waits
 	commands sync.WaitGroup
 	mark     string // in the environment of all commands
+	tag      *tag   // is inherited by all commands, nil before the first one; starting guards it
 	started  atomic.Int64
 }
 
@@ -74,8 +75,9 @@ func (l *Local) Close() error {
 	l.starting.Unlock()
 	l.commands.Wait()
 	if l.started.Load() > 0 {
-		killMarked(l.mark)
+		killMarked(l.mark, l.tag)
 	}
+	l.tag.close()
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	for w := range l.drafts {

@@ -71,3 +71,28 @@ func TestExecute_MarksAddUp(t *testing.T) {
 	require.NoError(t, outer.Close())
 	requireGone(t, filepath.Join(root, "pid"))
 }
+
+// A process is found that has cleared its environment, or taken the mark out of it, and left its group.
+func TestExecute_KillsWhatHasClearedItsEnvironment(t *testing.T) {
+	for _, clears := range []string{"env -i", "env -u " + markVariable} {
+		hidden := clears + ` /usr/bin/setsid /bin/sh -c 'echo $$ > pid; exec /bin/sleep 1000' > /dev/null 2>&1 < /dev/null & `
+		l, root := newLocal(t)
+		c, err := l.start(t.Context(), hidden+"sleep 1000", newOutput(1000, nil))
+		require.NoError(t, err)
+		readPID(t, filepath.Join(root, "pid"))
+		c.stop(errTimeout)
+		_, err = l.finish(c)
+		require.NoError(t, err)
+		requireGone(t, filepath.Join(root, "pid"))
+
+		l, root = newLocal(t)
+		execute(t, l, hidden+"while [ ! -s pid ]; do sleep 0.01; done")
+		other, elsewhere := newLocal(t)
+		execute(t, other, hidden+"while [ ! -s pid ]; do sleep 0.01; done")
+		require.False(t, dead(readPID(t, filepath.Join(root, "pid"))))
+		require.NoError(t, l.Close())
+		requireGone(t, filepath.Join(root, "pid"))
+		require.False(t, dead(readPID(t, filepath.Join(elsewhere, "pid"))), "that of another backend")
+		require.NoError(t, other.Close())
+	}
+}

@@ -18,7 +18,7 @@ const exitTimeout = 124
 // that Config.Timeout stopped. Standard input is empty.
 //
 // When ctx ends, the command is killed with the processes it has started, and the error wraps ctx's cause. On Linux
-// these are all that have inherited its environment, also daemons (setsid); on other Unix systems those of its process
+// these are all that have inherited its environment or its open files, also daemons (setsid); on other Unix systems those of its process
 // group; on Windows its child processes. What a command that ends by itself leaves in the background keeps running, as
 // in any shell, until Close kills it (Linux only); its output is not waited for.
 //
