@@ -20,6 +20,7 @@ var settleRules = []runRule{
 	{"release", settleRelease},
 	{"children", settleChildren},
 	{"parent", settleParent},
+	{"asked again", settleAskedAgain},
 	{"isolated", settleIsolated},
 }
 
@@ -277,6 +278,32 @@ func settleChildren(s *subject) {
 	}
 	recorded(s.t, s, "child", "begin")
 	s.due(checkpoint.Due{Agents: []string{"a"}}, "child")
+}
+
+// settleAskedAgain: a child that exists answers the question at which its parent waits for it since it was resumed for
+// something else, and nothing else of it changes.
+func settleAskedAgain(s *subject) {
+	ask := func(point string) {
+		s.settled("parent", checkpoint.Settlement{Status: checkpoint.Waiting,
+			Waiting:  []checkpoint.WaitPoint{{ID: point, Kind: "run"}},
+			Children: []checkpoint.ChildRun{{ID: "child", Run: checkpoint.NewRun{Agent: point, Parent: "parent", ParentPoint: point}}}})
+	}
+	s.submit("parent", checkpoint.NewRun{})
+	ask("first")
+	before := s.info("child")
+	ask("second")
+	if after := s.info("child"); after.Agent != "first" || !after.Updated.Equal(before.Updated) || after.Parent != "parent" {
+		s.t.Errorf("the child is %+v when it is waited for again; want it as it was, %+v", after, before)
+	}
+	s.settled("other parent", checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{{ID: "third"}},
+		Children: []checkpoint.ChildRun{{ID: "child", Run: checkpoint.NewRun{Parent: "other parent", ParentPoint: "third"}}}})
+	s.settled("child", checkpoint.Settlement{Status: checkpoint.Done, Answer: []byte("answer")})
+	s.hasStatus("parent", checkpoint.Ready)
+	s.hasStatus("other parent", checkpoint.Waiting)
+	answers, err := s.hold("parent").Answers(background)
+	if err != nil || len(answers) != 1 || answers[0].Point != "second" || string(answers[0].Data) != "answer" {
+		s.t.Errorf("Answers = %+v, %v; want that of the child to the question that was asked last", answers, err)
+	}
 }
 
 // settleParent: the end of a run answers the question of its parent, if that still waits for it.

@@ -214,6 +214,28 @@ func (r *Row) release(kept Retention, now time.Time) {
 // free ends the lease.
 func (r *Row) free() { r.Run.Owner, r.Run.LeaseUntil, r.Stopping = "", time.Time{}, nil }
 
+// AskedAgain notes at which question the parent of the run waits for it, when n says so, which the parent submits that
+// waits for it once more: resumed for something else meanwhile, it asks under another ID. It reports whether the row has
+// changed.
+// Rule distributed/D8.
+func (r *Row) AskedAgain(n NewRun) bool {
+	if n.Parent == "" || n.Parent != r.Run.Parent || n.ParentPoint == r.ParentPoint {
+		return false
+	}
+	r.ParentPoint = n.ParentPoint
+	return true
+}
+
+// isLate reports whether an answer to a question comes when nobody waits for it any more. The end of a run that is waited
+// for is never late.
+// Rule distributed/C11.
+func isLate(p *WaitPoint, now time.Time) bool {
+	return !p.Expires.IsZero() && !now.Before(p.Expires) && p.Kind != runQuestion
+}
+
+// runQuestion is the kind of a question that the end of a run answers.
+const runQuestion = "run"
+
 // Answer takes all answers or none. That a run is paused which waits for them changes only that it stays so.
 // Rule distributed/C7.
 func (r *Row) Answer(answers []Answer, now time.Time) error {
@@ -231,6 +253,8 @@ func (r *Row) Answer(answers []Answer, now time.Time) error {
 			return r.Refuse(core.ErrAnswered)
 		case i < 0 || !isWaiting:
 			return r.Refuse(core.ErrNotWaiting)
+		case isLate(&waiting[i], now): // whether or not a worker has looked since
+			return r.Refuse(fmt.Errorf("%w; %w", core.ErrAnswerLate, core.ErrNotWaiting))
 		}
 		waiting[i].Answered = true
 	}
