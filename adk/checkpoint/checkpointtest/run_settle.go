@@ -257,7 +257,12 @@ func settleRelease(s *subject) {
 	s.hasStatus("waiting", checkpoint.Running)
 	recorded(s.t, s, "waiting", "life")
 	s.hold("ready")
-	s.due(checkpoint.Due{}, "waiting") // it runs, and nobody has it
+	l = s.due(checkpoint.Due{}, "waiting")[0] // it runs, and nobody has it
+	s.settle(l, checkpoint.Settlement{WakeAt: s.now().Add(long)})
+	s.hasStatus("waiting", checkpoint.Running)
+	s.nothingDue(checkpoint.Due{}) // before somebody is to look again
+	s.settle(s.hold("waiting"), checkpoint.Settlement{})
+	s.due(checkpoint.Due{}, "waiting")
 }
 
 // settleChildren: children are submitted with the settlement, and one that exists is left as it is.

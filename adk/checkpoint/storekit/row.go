@@ -143,10 +143,7 @@ func (r *Row) Appended(size int, now time.Time) {
 // Settle gives the lease back. Checkpoint and journal are the caller's to change.
 func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
 	if s.Status == "" {
-		if !s.WakeAt.IsZero() {
-			r.Run.WakeAt = s.WakeAt
-		}
-		r.release(kept, now)
+		r.release(s.WakeAt, kept, now)
 		return nil
 	}
 	switch s.Status {
@@ -198,10 +195,14 @@ func (r *Row) Progressed() {
 }
 
 // release gives the lease back and changes nothing else. A run that became ready while it was held, by an answer or
-// because it was continued, stays so. A request to stop that its holder did not heed pauses it.
-func (r *Row) release(kept Retention, now time.Time) {
+// because it was continued, stays so. A request to stop that its holder did not heed pauses it. wakeAt is when somebody is
+// to take it, zero for when it was due before; of a run that was being executed that is at once.
+func (r *Row) release(wakeAt time.Time, kept Retention, now time.Time) {
 	if r.Run.Steps == r.TakenSteps && r.Taken != "" && r.Run.Status != core.RunReady {
 		r.Run.Status = r.Taken
+	}
+	if !wakeAt.IsZero() || r.Run.Status == core.RunRunning {
+		r.Run.WakeAt = wakeAt
 	}
 	r.Run.Attempts = max(r.Run.Attempts-1, 0)
 	stop := r.Stopping
@@ -334,6 +335,9 @@ func (r *Row) DueFrom() (from time.Time, ok bool) {
 	case core.RunReady:
 		return r.Run.WakeAt, true
 	case core.RunRunning:
+		if r.Run.Owner == "" { // it was given back
+			return r.Run.WakeAt, true
+		}
 		return r.Run.LeaseUntil, true
 	case core.RunWaiting:
 		return r.Run.WakeAt, !r.Run.WakeAt.IsZero()
