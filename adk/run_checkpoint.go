@@ -32,6 +32,7 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 		err = d.setPoints(signal)
 	}
 	if err == nil {
+		run.keepAnswers(d, signal)
 		err = d.setRest(run.root.journal)
 	}
 	if err != nil {
@@ -218,45 +219,6 @@ type storeNil struct{}
 
 func (storeNil) Error() string { return "store is nil" }
 func (storeNil) Unwrap() error { return ErrCheckpointStoreNil }
-
-// answersFor are the answers that the run is resumed with: first those that an earlier process was given, then those in
-// the store, then those of the caller. Each question has one.
-func (run *runnerRun[M]) answersFor(ctx context.Context, saved *runDocument, params *ResumeParams) (map[string]any, error) {
-	answers, err := decodeAnswers(run.past.answers)
-	if err != nil {
-		return nil, err
-	}
-	given := map[string]any{}
-	if run.held != nil {
-		stored, err := run.held.Answers(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range stored {
-			if given[a.Point], err = valueOf(a); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if params != nil {
-		known := saved.knownTargets(params.Targets)
-		run.root.diagnostics.warnOfTargets(ctx, *run.root.options.checkPointID, params.Targets, known)
-		if err := saved.checkAnswers(known); err != nil {
-			return nil, err
-		}
-		for id, answer := range known {
-			if _, answered := given[id]; !answered {
-				given[id] = answer
-			}
-		}
-	}
-	for id, answer := range saved.knownTargets(given) {
-		if _, answered := answers[id]; !answered {
-			answers[id] = answer
-		}
-	}
-	return answers, nil
-}
 
 // restore puts a saved run back together.
 func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, answers map[string]any) error {

@@ -56,6 +56,8 @@ type runDocument struct {
 	Stops int
 	// Origin is the run that this one is a fork of.
 	Origin origin
+	// Answers are those that the run was given and did not come to use, by the IDs of the Points that they are for.
+	Answers map[string][]byte
 }
 
 // setRest closes the journal of the run, if it has one, and keeps what it has besides the points.

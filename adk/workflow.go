@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/weftgo/weft/schema"
 )
@@ -28,8 +29,13 @@ type LoopAgentConfig struct {
 
 // The states of interrupted workflows.
 type (
-	sequentialState struct{ InterruptIndex int }
-	loopState       struct {
+	sequentialState struct {
+		// Order are the agents of the chain as they were to run, of a loop in this round, and InterruptIndex says which one ran.
+		Order          []string
+		InterruptIndex int
+	}
+	loopState struct {
+		Order                         []string
 		LoopIterations, SubAgentIndex int
 		// Broken: the running agent has broken the loop, which ends with it.
 		Broken bool
@@ -129,24 +135,28 @@ func (w *chainAgent) begin(ctx context.Context, do assignment[Message]) task {
 	}
 	r.path = slices.Clip(r.parent.path)
 	if do.resume == nil {
+		if err := w.checkRecorded(r.ctx, r.parent.scope, w.chainParts); err != nil {
+			return failing[Message]{do.out, err}
+		}
+		r.plan = w.all(r.ctx)
 		return r
 	}
+	var order []string
 	switch state := do.resume.InterruptState.(type) {
 	case *sequentialState:
-		r.index = state.InterruptIndex
+		order, r.index = state.Order, state.InterruptIndex
 	case *loopState:
-		r.round, r.index, r.broken = state.LoopIterations, state.SubAgentIndex, state.Broken
+		order, r.round, r.index, r.broken = state.Order, state.LoopIterations, state.SubAgentIndex, state.Broken
 	default:
 		return failing[Message]{do.out, w.noState(state)}
 	}
-	if r.index < 0 || r.index > len(w.children) || r.round < 0 {
-		return failing[Message]{do.out, w.noState(do.resume.InterruptState)}
+	if r.index < 0 || r.index >= len(order) || r.round < 0 {
+		return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': its state is damaged, or was written by a build that was "+
+			"not released: begin the run anew", w.name)}
 	}
-	r.resuming = true
-	for range r.round {
-		r.extendPath(len(w.children))
+	if err := r.continueIn(order); err != nil {
+		return failing[Message]{do.out, err}
 	}
-	r.extendPath(r.index)
 	return r
 }
 
@@ -157,7 +167,10 @@ type chainRun struct {
 	do     assignment[Message]
 	parent *execution[Message]
 
-	round, index int
+	round int
+	// plan are the agents of this round in the order in which they run, and index says whose turn it is.
+	plan  []planned
+	index int
 	// path leads over all agents that have run to the one that runs.
 	path []RunStep
 	// resuming: the agent at index may have been interrupted.
@@ -170,18 +183,11 @@ type chainRun struct {
 	interrupt *AgentEvent
 }
 
-// extendPath adds the first n children to the path.
-func (r *chainRun) extendPath(n int) {
-	for _, child := range r.agent.children[:n] {
-		r.path = append(r.path, RunStep{agentName: child.Name(r.ctx)})
-	}
-}
-
 func (r *chainRun) execute() {
 	w := r.agent
 	for ; w.rounds == 0 || r.round < w.rounds; r.round++ {
-		for ; r.index < len(w.children); r.index++ {
-			x := r.next(w.children[r.index])
+		for ; r.index < len(r.plan); r.index++ {
+			x := r.next(r.plan[r.index])
 			// An agent that is resumed is inside, not at a transition: only it knows what it has done.
 			resumes := r.resuming && x.wasInterrupted()
 			r.resuming = false
@@ -199,7 +205,7 @@ func (r *chainRun) execute() {
 				return
 			}
 		}
-		r.index = 0
+		r.plan, r.index = w.all(r.ctx), 0
 		if len(w.children) == 0 {
 			return
 		}
@@ -207,11 +213,11 @@ func (r *chainRun) execute() {
 }
 
 // next makes the execution of the next agent.
-func (r *chainRun) next(child *flowAgent) *execution[Message] {
-	x := r.parent.child(r.ctx, child, r, r.do.opts)
+func (r *chainRun) next(p planned) *execution[Message] {
+	x := r.parent.child(r.ctx, r.agent.children[p.child], r, r.do.opts)
 	x.inherits = true
 	if x.scope != nil { // an agent is recorded anew in each round, and for each of its places in the chain
-		x.scope = x.scope.Inside(fmt.Sprintf("%d:%d", r.round, r.index))
+		x.scope = x.scope.Inside(r.agent.part(strconv.Itoa(r.round), p.agentPlace))
 	}
 	r.path = append(r.path, RunStep{agentName: x.name}) // shares memory with the paths before it
 	x.path = r.path[:len(r.path):len(r.path)]
@@ -279,10 +285,14 @@ func (r *chainRun) composite() *AgentEvent {
 
 // state is what the chain needs to continue at the running agent.
 func (r *chainRun) state() any {
-	if r.agent.loop {
-		return &loopState{LoopIterations: r.round, SubAgentIndex: r.index, Broken: r.broken}
+	order := make([]string, len(r.plan))
+	for i, p := range r.plan {
+		order[i] = p.name
 	}
-	return &sequentialState{InterruptIndex: r.index}
+	if r.agent.loop {
+		return &loopState{Order: order, LoopIterations: r.round, SubAgentIndex: r.index, Broken: r.broken}
+	}
+	return &sequentialState{Order: order, InterruptIndex: r.index}
 }
 
 // signalsOf returns the interrupt of an event.

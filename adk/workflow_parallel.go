@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -36,6 +37,8 @@ type parallelState struct {
 }
 
 type parallelBranch struct {
+	// Name is that of the agent.
+	Name        string
 	Said        []savedItem
 	Interrupted bool
 }
@@ -74,53 +77,72 @@ func (w *parallelAgent) begin(ctx context.Context, do assignment[Message]) task 
 	if do.resume != nil {
 		var ok bool
 		saved, ok = do.resume.InterruptState.(*parallelState)
-		if !ok || len(saved.Branches) != 0 && len(saved.Branches) != len(w.children) {
+		if !ok {
 			return failing[Message]{do.out, w.noState(do.resume.InterruptState)}
 		}
 		if len(saved.Branches) == 0 { // it was stopped before it began
 			saved = nil
 		}
 	}
+	places := w.places(ctx)
+	earlier, err := w.earlierBranches(saved, places)
+	if err == nil && saved == nil {
+		err = w.checkRecorded(ctx, r.parent.scope, w.branchParts)
+	}
+	if err != nil {
+		return failing[Message]{do.out, err}
+	}
 	r.spawned = saved != nil
 	r.branches = make([]branch, len(w.children))
 	for i := range r.branches {
-		if err := r.prepare(i, saved); err != nil {
+		if err := r.prepare(i, places[i], earlier[places[i]]); err != nil {
 			return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': branch %d: %w", w.name, i, err)}
 		}
 	}
 	return r
 }
 
-// place distinguishes a branch from those before it that have its name: an interrupt in it is found by its address.
-func (r *parallelRun) place(i int) string {
-	name, before := r.agent.children[i].Name(r.ctx), 0
-	for _, other := range r.agent.children[:i] {
-		if other.Name(r.ctx) == name {
-			before++
+// earlierBranches finds the branches of a run that was saved again, by their places. One that is gone is an error: what
+// it has said, or was asked, would be lost.
+func (w *parallelAgent) earlierBranches(saved *parallelState, places []agentPlace) (map[agentPlace]*parallelBranch, error) {
+	earlier := map[agentPlace]*parallelBranch{}
+	if saved == nil {
+		return earlier, nil
+	}
+	names := make([]string, len(saved.Branches))
+	for i := range saved.Branches {
+		names[i] = saved.Branches[i].Name
+	}
+	for i, p := range placesOf(names) {
+		if !slices.Contains(places, p) {
+			return nil, w.gone(p, places)
 		}
+		earlier[p] = &saved.Branches[i]
 	}
-	if before == 0 {
-		return ""
-	}
-	return strconv.Itoa(before + 1)
+	return earlier, nil
 }
 
-// prepare makes the execution of a branch, with what it had said when the run was saved.
-func (r *parallelRun) prepare(i int, saved *parallelState) error {
-	b := &r.branches[i]
+// prepare makes the execution of a branch, with what it had said when the run was saved. Those that have the name of one
+// before them have an address that tells their number: an interrupt in it is found by its address.
+func (r *parallelRun) prepare(i int, at agentPlace, saved *parallelBranch) error {
+	b, number := &r.branches[i], ""
+	if at.before > 0 {
+		number = strconv.Itoa(at.before + 1)
+	}
 	b.run = r
-	b.exec = r.parent.childAt(r.ctx, r.place(i), r.agent.children[i], b, r.do.opts)
+	b.exec = r.parent.childAt(r.ctx, number, r.agent.children[i], b, r.do.opts)
 	b.exec.inherits = true
+	b.exec.scope = b.exec.scope.Inside(r.agent.part(branchPart, at))
 	b.exec.lane = r.parent.lane.fork()
 	if saved == nil {
 		return nil
 	}
-	items, err := restoreItems[Message](saved.Branches[i].Said)
+	items, err := restoreItems[Message](saved.Said)
 	if err != nil {
 		return err
 	}
 	b.exec.lane.restore(items)
-	b.finished = !saved.Branches[i].Interrupted
+	b.finished = !saved.Interrupted
 	return nil
 }
 
@@ -209,7 +231,7 @@ func (r *parallelRun) composite() *AgentEvent {
 		if err != nil {
 			return &AgentEvent{Err: fmt.Errorf("workflow agent '%s': saving branch %d: %w", r.agent.name, i, err)}
 		}
-		state.Branches[i] = parallelBranch{Said: said, Interrupted: b.interrupt != nil}
+		state.Branches[i] = parallelBranch{Name: b.exec.name, Said: said, Interrupted: b.interrupt != nil}
 		if b.interrupt != nil {
 			data.ParallelInterruptInfo[i] = b.interrupt.Action.Interrupted
 			signals = append(signals, signalsOf(b.interrupt)...)

@@ -45,7 +45,7 @@ func TestWorkflow_RefusesStatesOfOthers(t *testing.T) {
 		interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: c.before, CheckPointStore: store}).Query(t.Context(), "hi",
 			WithCheckPointID("1")))
 		r := NewRunner(t.Context(), RunnerConfig{Agent: c.now, CheckPointStore: store})
-		require.ErrorContains(t, lastError(resumeWith(t, r, nil)), "unsupported workflow agent state type", name)
+		require.ErrorContains(t, lastError(resumeWith(t, r, nil)), "cannot continue: agent", name)
 	}
 }
 
@@ -170,11 +170,11 @@ func TestWorkflow_RunPathsShareMemory(t *testing.T) {
 	const rounds = 300
 	r := &chainRun{agent: &chainAgent{loop: true}, ctx: t.Context(),
 		parent: &execution[Message]{Context: t.Context(), run: &rootRun[Message]{session: new(session)}}}
-	child := toFlow(t.Context(), newTheatre().says("a"))
+	r.agent.children = []*flowAgent{toFlow(t.Context(), newTheatre().says("a"))}
 	var last *RunStep
 	moved := 0
 	for range rounds {
-		x := r.next(child)
+		x := r.next(planned{})
 		if first := &x.path[0]; first != last {
 			moved++
 			last = first

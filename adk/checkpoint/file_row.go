@@ -260,10 +260,13 @@ func (s *FileStore) doOthers(ctx context.Context, id string, todo *rowTodo) erro
 	ctx = context.WithoutCancel(ctx)
 	for _, child := range todo.Children {
 		_, err := s.lockedRow(ctx, "submit", child.ID, false, func(f *fileRow) (*fileRow, error) {
-			if f != nil {
-				return nil, nil
+			switch {
+			case f == nil:
+				return s.make(ctx, child.ID, child.Run)
+			case f.Row.AskedAgain(child.Run):
+				return f, nil
 			}
-			return s.make(ctx, child.ID, child.Run)
+			return nil, nil
 		})
 		if err != nil {
 			return err

@@ -464,7 +464,9 @@ func (l *memoryLease) Settle(ctx context.Context, settlement Settlement) error {
 			s.dropRecords(r)
 		}
 		for _, child := range settlement.Children {
-			_, _ = s.make(child.ID, child.Run) // one that exists is left as it is
+			if made, err := s.make(child.ID, child.Run); err != nil && made != nil { // it exists
+				made.AskedAgain(child.Run)
+			}
 		}
 		s.answerParent(r, settlement)
 		s.runs.index.changed(r)

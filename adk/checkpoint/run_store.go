@@ -261,6 +261,9 @@ var (
 	ErrNotWaiting = core.ErrNotWaiting
 	// ErrAnswered says that the point has an answer.
 	ErrAnswered = core.ErrAnswered
+	// ErrAnswerLate says that the time of the question was over when it was answered, whether or not a worker has looked at
+	// the run since. It comes with [ErrNotWaiting].
+	ErrAnswerLate = core.ErrAnswerLate
 	// ErrRunExists says that there is a run with that ID.
 	ErrRunExists = core.ErrRunExists
 	// ErrRunEnded says that a run is done or has failed.

@@ -46,6 +46,8 @@ type TypedConfig[M adk.MessageType] struct {
 	// one.
 	TTL time.Duration
 	// MaxAttempts is how often a run may kill its process, without a step in between, before it fails. The default is 10.
+	// From a third of it on, a process executes one such run at a time, until that makes a step: so that those do not fail
+	// which only died with it.
 	MaxAttempts int
 	// Retry decides whether a run that failed is continued after its last step, and when; failures is how often it failed
 	// since it was last undisturbed, at least 1. The default tries again after errors of the store and of connections, and

@@ -43,6 +43,8 @@ type heldLease[M adk.MessageType] struct {
 	over chan struct{}
 	// record is the record of the stretch, nil if there is none.
 	record *runlog.Recorder
+	// turn gives the turn of a suspect back, nil if the run is none.
+	turn func()
 
 	mu sync.Mutex // guards the fields below
 	// sign is when the last write was begun that made the lease count, until the runner has it.
@@ -55,6 +57,8 @@ type heldLease[M adk.MessageType] struct {
 	failed error
 	// used: the runner has used the lease.
 	used bool
+	// written is how many records of the stretch the store has.
+	written int
 	// ignoreDrain ends the wait for the drain, nil if nobody waits.
 	ignoreDrain func() bool
 }
@@ -86,6 +90,7 @@ func (d *TypedDispatcher[M]) hold(lease *takenLease, info checkpoint.RunInfo, o 
 // release ends what waits for requests to stop the stretch.
 func (h *heldLease[M]) release() {
 	close(h.over)
+	h.endTurn()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ignoreDrain != nil {
@@ -191,8 +196,30 @@ func (h *heldLease[M]) AppendRecord(ctx context.Context, id string, record []byt
 	err := h.note(h.Lease.AppendRecord(ctx, id, record))
 	if err == nil {
 		h.meter.step()
+		h.wrote()
 	}
 	return err
+}
+
+// wrote counts a record of a suspect: the first one says only that it is executed, and the next one that it is innocent.
+func (h *heldLease[M]) wrote() {
+	if h.turn == nil {
+		return
+	}
+	h.mu.Lock()
+	h.written++
+	isStep := h.written > 1
+	h.mu.Unlock()
+	if isStep {
+		h.endTurn()
+	}
+}
+
+// endTurn lets the next suspect be executed.
+func (h *heldLease[M]) endTurn() {
+	if h.turn != nil {
+		h.turn()
+	}
 }
 
 func (h *heldLease[M]) RemoveRecords(ctx context.Context, id string) error {

@@ -42,6 +42,12 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 		set(&o)
 	}
 	defer o.drain.end()
+	if o.turn, err = d.awaitTurn(ctx, info); err != nil {
+		return TypedOutcome[M]{}, err
+	}
+	if o.turn != nil {
+		defer o.turn()
+	}
 	request := d.leaseRequest()
 	if o.ttl > 0 {
 		request.TTL = o.ttl
@@ -122,7 +128,12 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how
 	if info.Status == checkpoint.Waiting && len(targets) == 0 && refusal == nil {
 		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: nextLook(info, now)})
 	}
+	turn, err := d.turnOf(info, how.turn)
+	if err != nil {
+		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: now.Add(suspectAgain)})
+	}
 	h := d.hold(lease, info, how)
+	h.turn = turn
 	defer h.release()
 	defer func() { h.endRecord(err) }()
 	if refusal != nil {
@@ -188,7 +199,7 @@ func (d *TypedDispatcher[M]) leave(ctx context.Context, lease checkpoint.Lease, 
 func (d *TypedDispatcher[M]) refusal(info checkpoint.RunInfo, now time.Time) *checkpoint.Settlement {
 	var err error
 	switch {
-	case info.Attempts >= d.conf.MaxAttempts:
+	case d.suspicionOf(info) == poisoned:
 		err = &PoisonedError{ID: info.ID, Attempts: info.Attempts}
 		d.count(CountPoisoned, info)
 	case !info.Deadline.IsZero() && !now.Before(info.Deadline):

@@ -12,6 +12,8 @@ type stretchOptions struct {
 	meter *Meter
 	// ttl is that of the lease, 0 for that of the dispatcher.
 	ttl time.Duration
+	// turn gives the turn of a suspect back, nil if the caller has none.
+	turn func()
 }
 
 // WithDrain has the stretch end early when the channel is closed, as a worker that drains does: the run is stopped

@@ -27,6 +27,8 @@ var (
 	ErrNotWaiting = errors.New("the run does not wait for that answer")
 	// ErrAnswered says that the point has an answer.
 	ErrAnswered = errors.New("the question was answered before")
+	// ErrAnswerLate says that the time of the question was over when it was answered. It comes with [ErrNotWaiting].
+	ErrAnswerLate = errors.New("the time to answer the question is over")
 	// ErrRunExists says that there is a run with that ID.
 	ErrRunExists = errors.New("there is a run with that ID")
 	// ErrRunEnded says that a run is done or has failed.
@@ -163,6 +165,7 @@ type WaitPoint struct {
 type NewRun struct {
 	Agent, Queue string
 	// Parent is the run that waits for this one at ParentPoint. It is answered when this one is settled as done or failed.
+	// A child of a settlement that exists keeps all but the point, if it has that parent.
 	Parent, ParentPoint string
 	// Key: of the runs with one key that are ready, running or waiting only the first that was made can be taken.
 	Key string
@@ -402,7 +405,7 @@ type RunInbox interface {
 	Submit(ctx context.Context, id string, run NewRun) (RunInfo, error)
 	// Answer answers questions of a run: all of them or, with an error, none. Those of one that is paused while it waits
 	// are kept until it continues. The error matches [ErrNotWaiting] if the run does not wait for one of the points,
-	// [ErrAnswered] if one has an answer; of two answers at once one is taken. When no question is left that the run needs
+	// [ErrAnswerLate] too if the time of one is over, [ErrAnswered] if one has an answer; of two answers at once one is taken. When no question is left that the run needs
 	// an answer to, it is ready.
 	Answer(ctx context.Context, id string, answers ...Answer) error
 	// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. A run that has ended is

@@ -44,6 +44,7 @@ var runFaults = map[string]string{
 	"release settles":   "Settle/release",
 	"no children":       "Settle/children",
 	"no answer":         "Settle/parent",
+	"asked once":        "Settle/asked_again",
 	"shares points":     "Settle/isolated",
 
 	"in any order":   "Due/order",
@@ -62,6 +63,7 @@ var runFaults = map[string]string{
 	"any answer":       "Inbox/refused",
 	"needs all":        "Inbox/optional",
 	"answers once":     "Inbox/kept",
+	"never late":       "Inbox/late",
 	"busy when held":   "Inbox/while_held",
 	"deaf":             "Inbox/stop_held",
 	"stops nobody":     "Inbox/stop_unheld",
@@ -277,7 +279,7 @@ func (b *brokenRuns) Answer(ctx context.Context, id string, answers ...checkpoin
 	}
 	err := b.MemoryStore.Answer(ctx, id, answers...)
 	if b.has("last answer") && errors.Is(err, checkpoint.ErrAnswered) || b.has("any answer") && errors.Is(err,
-		checkpoint.ErrNotWaiting) {
+		checkpoint.ErrNotWaiting) || b.has("never late") && errors.Is(err, checkpoint.ErrAnswerLate) {
 		return nil
 	}
 	return err
@@ -457,6 +459,11 @@ func (l *brokenLease) Settle(ctx context.Context, end checkpoint.Settlement) err
 		end.Children = nil
 	case "no answer":
 		end.Answer = nil
+	case "asked once":
+		end.Children = slices.DeleteFunc(slices.Clone(end.Children), func(c checkpoint.ChildRun) bool {
+			_, exists, _ := l.b.Inspect(ctx, c.ID)
+			return exists
+		})
 	case "twice":
 		if l.b.calls.Add(1) == 10 {
 			end.Status = checkpoint.Ready

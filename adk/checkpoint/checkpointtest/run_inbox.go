@@ -17,6 +17,7 @@ var inboxRules = []runRule{
 	{"refused", inboxRefused},
 	{"optional", inboxOptional},
 	{"kept", inboxKept},
+	{"late", inboxLate},
 	{"while held", inboxWhileHeld},
 	{"stop held", inboxStopHeld},
 	{"stop unheld", inboxStopUnheld},
@@ -88,6 +89,26 @@ func inboxOneAnswer(s *subject) {
 		!answers[0].JSON {
 		s.t.Errorf("Answers = %+v, %v; want the one that was taken, %q", answers, err, taken[0])
 	}
+}
+
+// inboxLate: an answer to a question whose time is over is refused, although nobody has looked at the run since, also of
+// a run that is paused; the end of a child is none.
+func inboxLate(s *subject) {
+	past, future := s.now().Add(-time.Second), s.now().Add(time.Hour)
+	s.waiting("run", checkpoint.WaitPoint{ID: "late", Kind: "question", Expires: past},
+		checkpoint.WaitPoint{ID: "hook", Kind: "webhook", Expires: past}, checkpoint.WaitPoint{ID: "child", Kind: "run", Expires: past},
+		checkpoint.WaitPoint{ID: "early", Expires: future})
+	refuse := func(status checkpoint.Status) {
+		for _, point := range []string{"late", "hook"} {
+			err := s.answer("run", "early", point)
+			s.refusedWith("Answer after the time of the question", err, checkpoint.ErrAnswerLate, status)
+			s.refusedWith("Answer after the time of the question", err, checkpoint.ErrNotWaiting, status)
+		}
+	}
+	refuse(checkpoint.Waiting)
+	noError(s.t, s.Stop(background, "run", checkpoint.StopRequest{}))
+	refuse(checkpoint.Paused)
+	noError(s.t, s.answer("run", "early", "child"))
 }
 
 // inboxAllOrNone: of several answers none is taken if one is refused.

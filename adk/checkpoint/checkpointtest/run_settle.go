@@ -20,6 +20,7 @@ var settleRules = []runRule{
 	{"release", settleRelease},
 	{"children", settleChildren},
 	{"parent", settleParent},
+	{"asked again", settleAskedAgain},
 	{"isolated", settleIsolated},
 }
 
@@ -256,7 +257,12 @@ func settleRelease(s *subject) {
 	s.hasStatus("waiting", checkpoint.Running)
 	recorded(s.t, s, "waiting", "life")
 	s.hold("ready")
-	s.due(checkpoint.Due{}, "waiting") // it runs, and nobody has it
+	l = s.due(checkpoint.Due{}, "waiting")[0] // it runs, and nobody has it
+	s.settle(l, checkpoint.Settlement{WakeAt: s.now().Add(long)})
+	s.hasStatus("waiting", checkpoint.Running)
+	s.nothingDue(checkpoint.Due{}) // before somebody is to look again
+	s.settle(s.hold("waiting"), checkpoint.Settlement{})
+	s.due(checkpoint.Due{}, "waiting")
 }
 
 // settleChildren: children are submitted with the settlement, and one that exists is left as it is.
@@ -277,6 +283,32 @@ func settleChildren(s *subject) {
 	}
 	recorded(s.t, s, "child", "begin")
 	s.due(checkpoint.Due{Agents: []string{"a"}}, "child")
+}
+
+// settleAskedAgain: a child that exists answers the question at which its parent waits for it since it was resumed for
+// something else, and nothing else of it changes.
+func settleAskedAgain(s *subject) {
+	ask := func(point string) {
+		s.settled("parent", checkpoint.Settlement{Status: checkpoint.Waiting,
+			Waiting:  []checkpoint.WaitPoint{{ID: point, Kind: "run"}},
+			Children: []checkpoint.ChildRun{{ID: "child", Run: checkpoint.NewRun{Agent: point, Parent: "parent", ParentPoint: point}}}})
+	}
+	s.submit("parent", checkpoint.NewRun{})
+	ask("first")
+	before := s.info("child")
+	ask("second")
+	if after := s.info("child"); after.Agent != "first" || !after.Updated.Equal(before.Updated) || after.Parent != "parent" {
+		s.t.Errorf("the child is %+v when it is waited for again; want it as it was, %+v", after, before)
+	}
+	s.settled("other parent", checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{{ID: "third"}},
+		Children: []checkpoint.ChildRun{{ID: "child", Run: checkpoint.NewRun{Parent: "other parent", ParentPoint: "third"}}}})
+	s.settled("child", checkpoint.Settlement{Status: checkpoint.Done, Answer: []byte("answer")})
+	s.hasStatus("parent", checkpoint.Ready)
+	s.hasStatus("other parent", checkpoint.Waiting)
+	answers, err := s.hold("parent").Answers(background)
+	if err != nil || len(answers) != 1 || answers[0].Point != "second" || string(answers[0].Data) != "answer" {
+		s.t.Errorf("Answers = %+v, %v; want that of the child to the question that was asked last", answers, err)
+	}
 }
 
 // settleParent: the end of a run answers the question of its parent, if that still waits for it.

@@ -50,7 +50,7 @@ func (t *transaction) settle(ctx context.Context, r *row, s checkpoint.Settlemen
 		return err
 	}
 	for _, child := range s.Children {
-		if _, _, err := t.submit(ctx, child.ID, child.Run, 0); err != nil {
+		if err := t.submitChild(ctx, child); err != nil {
 			return err
 		}
 	}
@@ -58,6 +58,22 @@ func (t *transaction) settle(ctx context.Context, r *row, s checkpoint.Settlemen
 		return nil
 	}
 	return t.answerParent(ctx, parent, answer)
+}
+
+// submitChild makes a run that another one waits for. One that exists keeps all but the question that it answers.
+func (t *transaction) submitChild(ctx context.Context, child checkpoint.ChildRun) error {
+	r, err := t.lock(ctx, child.ID)
+	switch {
+	case err != nil:
+		return err
+	case r != nil && r.isRun():
+		if r.AskedAgain(child.Run) {
+			return t.save(ctx, r)
+		}
+		return nil
+	}
+	_, _, err = t.submit(ctx, child.ID, child.Run, 0)
+	return err
 }
 
 // settleValues changes checkpoint, result and journal as the settlement says.

@@ -143,10 +143,7 @@ func (r *Row) Appended(size int, now time.Time) {
 // Settle gives the lease back. Checkpoint and journal are the caller's to change.
 func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
 	if s.Status == "" {
-		if !s.WakeAt.IsZero() {
-			r.Run.WakeAt = s.WakeAt
-		}
-		r.release(kept, now)
+		r.release(s.WakeAt, kept, now)
 		return nil
 	}
 	switch s.Status {
@@ -198,10 +195,14 @@ func (r *Row) Progressed() {
 }
 
 // release gives the lease back and changes nothing else. A run that became ready while it was held, by an answer or
-// because it was continued, stays so. A request to stop that its holder did not heed pauses it.
-func (r *Row) release(kept Retention, now time.Time) {
+// because it was continued, stays so. A request to stop that its holder did not heed pauses it. wakeAt is when somebody is
+// to take it, zero for when it was due before; of a run that was being executed that is at once.
+func (r *Row) release(wakeAt time.Time, kept Retention, now time.Time) {
 	if r.Run.Steps == r.TakenSteps && r.Taken != "" && r.Run.Status != core.RunReady {
 		r.Run.Status = r.Taken
+	}
+	if !wakeAt.IsZero() || r.Run.Status == core.RunRunning {
+		r.Run.WakeAt = wakeAt
 	}
 	r.Run.Attempts = max(r.Run.Attempts-1, 0)
 	stop := r.Stopping
@@ -213,6 +214,28 @@ func (r *Row) release(kept Retention, now time.Time) {
 
 // free ends the lease.
 func (r *Row) free() { r.Run.Owner, r.Run.LeaseUntil, r.Stopping = "", time.Time{}, nil }
+
+// AskedAgain notes at which question the parent of the run waits for it, when n says so, which the parent submits that
+// waits for it once more: resumed for something else meanwhile, it asks under another ID. It reports whether the row has
+// changed.
+// Rule distributed/D8.
+func (r *Row) AskedAgain(n NewRun) bool {
+	if n.Parent == "" || n.Parent != r.Run.Parent || n.ParentPoint == r.ParentPoint {
+		return false
+	}
+	r.ParentPoint = n.ParentPoint
+	return true
+}
+
+// isLate reports whether an answer to a question comes when nobody waits for it any more. The end of a run that is waited
+// for is never late.
+// Rule distributed/C11.
+func isLate(p *WaitPoint, now time.Time) bool {
+	return !p.Expires.IsZero() && !now.Before(p.Expires) && p.Kind != runQuestion
+}
+
+// runQuestion is the kind of a question that the end of a run answers.
+const runQuestion = "run"
 
 // Answer takes all answers or none. That a run is paused which waits for them changes only that it stays so.
 // Rule distributed/C7.
@@ -231,6 +254,8 @@ func (r *Row) Answer(answers []Answer, now time.Time) error {
 			return r.Refuse(core.ErrAnswered)
 		case i < 0 || !isWaiting:
 			return r.Refuse(core.ErrNotWaiting)
+		case isLate(&waiting[i], now): // whether or not a worker has looked since
+			return r.Refuse(fmt.Errorf("%w; %w", core.ErrAnswerLate, core.ErrNotWaiting))
 		}
 		waiting[i].Answered = true
 	}
@@ -310,6 +335,9 @@ func (r *Row) DueFrom() (from time.Time, ok bool) {
 	case core.RunReady:
 		return r.Run.WakeAt, true
 	case core.RunRunning:
+		if r.Run.Owner == "" { // it was given back
+			return r.Run.WakeAt, true
+		}
 		return r.Run.LeaseUntil, true
 	case core.RunWaiting:
 		return r.Run.WakeAt, !r.Run.WakeAt.IsZero()

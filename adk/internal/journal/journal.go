@@ -76,6 +76,8 @@ type Journal struct {
 type steps struct {
 	turn  *Record
 	calls []*Record
+	// last counts the records that were taken until the last one of the visit.
+	last int
 }
 
 // New makes the journal of a run. A store without a journal of its own gets all records in one value.
@@ -227,6 +229,7 @@ func (j *Journal) Adopt(rest Rest) error {
 		r, err := decode(data)
 		if err == nil {
 			err = take(j.known, r)
+			j.known[r.Visit].last = i + 1
 		}
 		if err != nil {
 			return fmt.Errorf("step %d before the checkpoint: %w", i, err)
@@ -239,10 +242,11 @@ func (j *Journal) Adopt(rest Rest) error {
 		if err := take(j.known, r); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
+		j.known[r.Visit].last = len(rest.Records) + i + 1
 	}
 	j.earlier = nil
 	for position, s := range j.known {
-		j.now[position] = &steps{s.turn, slices.Clone(s.calls)}
+		j.now[position] = &steps{turn: s.turn, calls: slices.Clone(s.calls)}
 	}
 	return nil
 }

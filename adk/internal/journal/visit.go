@@ -1,9 +1,13 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Scope is a stretch of a run in which agents run: the run itself, one round of a loop, one tool call. What runs
@@ -25,6 +29,22 @@ func (s *Scope) Inside(name string) *Scope {
 		return nil
 	}
 	return &Scope{journal: s.journal, parent: s, id: s.id + name + "/"}
+}
+
+// Parts are the names of those parts of s, made by [Scope.Inside], in which earlier processes recorded something, that with
+// the last record at the end. Of nil there are none.
+func (s *Scope) Parts() (names []string) {
+	if s == nil {
+		return nil
+	}
+	last := map[string]int{}
+	for position, known := range s.journal.known { // it does not change any more
+		inside, is := strings.CutPrefix(position, s.id)
+		if name, _, isPart := strings.Cut(inside, "/"); is && isPart {
+			last[name] = max(last[name], known.last)
+		}
+	}
+	return slices.SortedFunc(maps.Keys(last), func(a, b string) int { return cmp.Compare(last[a], last[b]) })
 }
 
 // Journal returns the journal of the scope.

@@ -149,14 +149,15 @@ func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, argum
 	case !isOurs:
 		return as, m.ask(ctx, c, newPending(""))
 	}
-	d := decisionFrom(ctx)
+	d, request := decisionFrom(ctx), asked.request(c)
+	// A call that was stopped behind its decision comes with the same one again, or with none.
+	if g, ok := as.grant(ctx); ok && g.Hash == request.Hash && (d == nil || d.Hash == g.Hash) {
+		return m.repeat(ctx, as, c, asked, g)
+	}
 	if d == nil {
-		if g, ok := as.grant(ctx); ok && g.Hash == asked.request(c).Hash {
-			return m.repeat(ctx, as, c, asked, g)
-		}
 		return as, m.ask(ctx, c, asked)
 	}
-	refused, err := m.refuse(ctx, asked, asked.request(c), d)
+	refused, err := m.refuse(ctx, asked, request, d)
 	if err != nil {
 		return as, err
 	}

@@ -210,7 +210,7 @@ func (c *change) submit(ctx context.Context, st *state, n checkpoint.NewRun) err
 	return nil
 }
 
-// children submits the runs that another one waits for. One that exists is left as it is.
+// children submits the runs that another one waits for. One that exists keeps all but the question that it answers.
 func (c *change) children(ctx context.Context, children []checkpoint.ChildRun) error {
 	for _, child := range children {
 		st, err := c.other(ctx, child.ID)
@@ -218,6 +218,9 @@ func (c *change) children(ctx context.Context, children []checkpoint.ChildRun) e
 			return err
 		}
 		if st.IsRun {
+			if st.Row.AskedAgain(child.Run) {
+				c.put(st)
+			}
 			continue
 		}
 		if err := c.submit(ctx, st, child.Run); err != nil {

@@ -231,11 +231,25 @@ func (s *Store) update(
 	}
 }
 
+// askedAgain notes at which question a run that exists is waited for.
+func (s *Store) askedAgain(ctx context.Context, child checkpoint.ChildRun) error {
+	return s.update(ctx, "submit", child.ID, func(r *row, _ time.Time) (*row, change, error) {
+		if r == nil || !r.AskedAgain(child.Run) { // or it was removed meanwhile
+			return nil, change{}, nil
+		}
+		return r, change{}, nil
+	})
+}
+
 // doOthers does what is to be done to other runs, and then says that it is done.
 func (s *Store) doOthers(ctx context.Context, r *row) error {
 	ctx = context.WithoutCancel(ctx)
 	for _, child := range r.Todo.Children {
-		if _, err := s.Submit(ctx, child.ID, child.Run); err != nil && !errors.Is(err, checkpoint.ErrRunExists) {
+		_, err := s.Submit(ctx, child.ID, child.Run)
+		if errors.Is(err, checkpoint.ErrRunExists) {
+			err = s.askedAgain(ctx, child)
+		}
+		if err != nil {
 			return err
 		}
 	}
