@@ -3,7 +3,6 @@ package react
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
@@ -15,29 +14,18 @@ import (
 // of a running agent. It is safe for concurrent use.
 func SetReturnDirectly(ctx context.Context) error {
 	return compose.ProcessState(ctx, func(ctx context.Context, s *state) error {
-		id := compose.GetToolCallID(ctx)
-		place := s.placeOf(toolName(ctx, id), id)
+		call, _, _ := compose.InternalToolCall(ctx)
+		place := s.placeOf(call.Function.Name, compose.InternalToolCallLabel(ctx))
 		if place == 0 {
 			return errors.New("return directly: this is not a tool call of the agent, call it with the context of the tool")
 		}
-		s.ReturnDirectlyToolCallID, s.ReturnDirectlyCall = id, place
+		s.ReturnDirectlyToolCallID, s.ReturnDirectlyCall = call.ID, place
 		return nil
 	})
 }
 
-// toolName is the name by which the tool call that ctx belongs to was made.
-func toolName(ctx context.Context, callID string) string {
-	for _, segment := range slices.Backward(compose.GetCurrentAddress(ctx)) {
-		if segment.Type == compose.AddressSegmentTool && segment.SubID == callID {
-			return segment.ID
-		}
-	}
-	return ""
-}
-
-// placeOf finds a call in the answer whose tools are running, from 1; 0 if it is not there. Two calls of one tool
-// without IDs cannot be distinguished: then it is the first.
-func (s *state) placeOf(name, id string) int {
+// placeOf finds a call by its label in the answer whose tools are running, from 1; 0 if it is not there.
+func (s *state) placeOf(name, label string) int {
 	if s.Running != toolsKey || len(s.Messages) == 0 {
 		return 0
 	}
@@ -45,9 +33,12 @@ func (s *state) placeOf(name, id string) int {
 	if answer == nil {
 		return 0
 	}
-	return 1 + slices.IndexFunc(answer.ToolCalls, func(c schema.ToolCall) bool {
-		return c.ID == id && c.Function.Name == name
-	})
+	for i, call := range answer.ToolCalls {
+		if call.Function.Name == name && compose.InternalCallLabel(answer.ToolCalls, i) == label {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // direct reports whether a tool returns directly, and which.
