@@ -299,7 +299,7 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 		return err
 	}
 	inherited := newRunContext(b.ctx)
-	inherited.Context = b.callContext()
+	inherited.Context = b.ctx
 	for i := range calls {
 		c := &b.calls[i]
 		c.index = i
