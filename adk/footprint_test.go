@@ -183,8 +183,8 @@ func TestFootprint_EagerRunsWithAFailedCallAreCollected(t *testing.T) {
 	defer cancel()
 	fails := &toolFunc{"fails", func(context.Context, string) (string, error) { return "", errBroken }}
 	waits := &toolFunc{"waits", func(ctx context.Context, _ string) (string, error) {
-		<-ctx.Done() // so that its context is made
-		return "", context.Cause(ctx)
+		context.AfterFunc(ctx, func() {}) // what waits for the end of the context
+		return "", errBroken
 	}}
 	type key struct{}
 	for name, beside := range map[string]tool.BaseTool{"fails": fails, "echo": echo("echo"), "waits": waits} {

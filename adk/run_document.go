@@ -113,9 +113,8 @@ func (d *runDocument) seal() ([]byte, error) {
 func openRun(data []byte) (d *runDocument, err error) {
 	_, codec, payload, err := runKind.Open(data)
 	switch {
-	case errors.Is(err, envelope.ErrForeign) && writtenByEino(data):
-		return nil, fmt.Errorf("it was written by Eino, whose checkpoints cannot be read here: "+
-			"finish the runs that are pending with Eino first, or start them anew: %w", err)
+	case errors.Is(err, envelope.ErrForeign) && envelope.WrittenByEino(data):
+		return nil, fmt.Errorf("%s: %w", envelope.EinoAdvice, err)
 	case errors.Is(err, envelope.ErrForeign):
 		return nil, fmt.Errorf("it is no saved run: %w", err)
 	case err != nil:
@@ -126,13 +125,6 @@ func openRun(data []byte) (d *runDocument, err error) {
 	d = new(runDocument)
 	err = guardHook(func() error { return gob.NewDecoder(bytes.NewReader(payload)).Decode(d) })
 	return d, err
-}
-
-// writtenByEino recognises the checkpoints of Eino: a gob stream, which begins with the names of a struct and its
-// fields, or JSON with the names of registered types.
-func writtenByEino(data []byte) bool {
-	return bytes.Contains(data, []byte("_eino_")) ||
-		bytes.Contains(data, []byte("serialization")) && bytes.Contains(data, []byte("RunCtx"))
 }
 
 // encodeValue encodes a value of any registered type. what is where it is, for the error.

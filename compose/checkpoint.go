@@ -1,12 +1,14 @@
 package compose
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/envelope"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/internal/serialization"
 	"github.com/weftgo/weft/schema"
@@ -159,6 +161,9 @@ func (r *run) loadCheckpoint() error {
 	}
 	cp := &checkpoint{}
 	if err := r.codec().Unmarshal(data, cp); err != nil {
+		if !bytes.HasPrefix(data, []byte(`{"weft"`)) && envelope.WrittenByEino(data) {
+			err = fmt.Errorf("checkpoint %q: %s: %w", *id, envelope.EinoAdvice, err)
+		}
 		return graphErrorf("load checkpoint from store fail: %w", err)
 	}
 	r.resumed = cp

@@ -64,18 +64,8 @@ type toolBatch struct {
 	// single is the memory of a batch of one call, which most are.
 	single [1]toolCall
 
-	// siblings is the parent of calls that run at the same time. failed is the first of them that failed.
-	siblings siblingContext
-	failed   atomic.Pointer[toolCall]
-}
-
-// callContext is the parent of the calls' contexts.
-func (b *toolBatch) callContext() context.Context {
-	if b.workers() == 1 {
-		return b.ctx
-	}
-	b.siblings.Context = b.ctx
-	return &b.siblings
+	// failed is set when a call has failed. Calls that wait for their turn do not start then.
+	failed atomic.Bool
 }
 
 // workers is how many calls may run at once.
@@ -139,22 +129,24 @@ func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bo
 	c.ctx.call = c
 }
 
-// run executes the calls that have no result yet, in the caller's goroutine and as many more as may run at once. After
-// a failure no further call starts: its result would be lost.
+// run executes the calls that have no result yet, in the caller's goroutine and as many more as may run at once. Calls that
+// run side by side know nothing of each other: a failure leaves them alone, as what they do cannot be undone by halves. One
+// that waits for its turn behind a failure does not start: nobody would read its result.
 func (b *toolBatch) run(execute func(*toolCall)) {
 	if workers := b.workers(); workers > 1 {
 		b.runParallel(workers, execute)
 		return
 	}
-	for i := 0; i < len(b.calls) && b.failed.Load() == nil; i++ {
+	for i := 0; i < len(b.calls) && !b.failed.Load(); i++ {
 		b.guard(&b.calls[i], execute)
 	}
 }
 
 func (b *toolBatch) runParallel(workers int, execute func(*toolCall)) {
 	var next atomic.Int32
+	waits := workers < len(b.calls)
 	work := func() {
-		for i := int(next.Add(1)) - 1; i < len(b.calls) && b.failed.Load() == nil; i = int(next.Add(1)) - 1 {
+		for i := int(next.Add(1)) - 1; i < len(b.calls) && !(waits && b.failed.Load()); i = int(next.Add(1)) - 1 {
 			b.guard(&b.calls[i], execute)
 		}
 	}
@@ -192,41 +184,11 @@ func (b *toolBatch) guard(c *toolCall, execute func(*toolCall)) {
 		}
 		c.err = safe.Sound(c.err)
 		if c.failed() {
-			b.reportFailure(c)
+			b.failed.Store(true)
 		}
 	}()
 	execute(c)
 	finished = true
-}
-
-// reportFailure cancels the calls that run beside the first one that fails.
-func (b *toolBatch) reportFailure(c *toolCall) {
-	if b.failed.CompareAndSwap(nil, c) && b.siblings.Context != nil {
-		b.siblings.cancel(&siblingCallError{c})
-	}
-}
-
-// siblingCallError is the cause of the cancellation of the calls beside one that failed.
-type siblingCallError struct{ failed *toolCall }
-
-func (e *siblingCallError) Error() string {
-	return fmt.Sprintf("cancelled because tool[name:%s id:%s] of the same message failed: %v", e.failed.name(),
-		e.failed.callID(), e.failed.err)
-}
-
-func (e *siblingCallError) Unwrap() error { return e.failed.err }
-
-// gaveWay reports whether the call failed only because another one did before.
-func (b *toolBatch) gaveWay(c *toolCall) bool {
-	first := b.failed.Load()
-	if first == nil || first == c || b.siblings.Context == nil {
-		return false
-	}
-	cause := context.Cause(&b.siblings)
-	if because, ok := cause.(*siblingCallError); !ok || because.failed != first {
-		return false // the run has ended for all of them
-	}
-	return errors.Is(c.err, context.Canceled) || errors.Is(c.err, cause)
 }
 
 func (c *toolCall) failed() bool {

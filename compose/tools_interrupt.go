@@ -77,7 +77,7 @@ func (b *toolBatch) outcome(failed failure) error {
 	interrupted := false
 	for i := range b.calls {
 		c := &b.calls[i]
-		if c.failed() && !b.gaveWay(c) {
+		if c.failed() {
 			b.closeStreams()
 			return failed(c)
 		}

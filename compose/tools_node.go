@@ -299,7 +299,7 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 		return err
 	}
 	inherited := newRunContext(b.ctx)
-	inherited.Context = b.callContext()
+	inherited.Context = b.ctx
 	for i := range calls {
 		b.calls[i].segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: calls[i].ID}
 	}

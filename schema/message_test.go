@@ -57,7 +57,7 @@ func TestMessage_KeepsItsJSONNames(t *testing.T) {
 		"assistant_output_multi_content": [{"type": "text", "text": "t"}],
 		"tool_calls": [{"index": 0, "id": "i", "type": "", "function": {}}],
 		"response_meta": {
-			"usage": {"prompt_tokens": 1, "prompt_token_details": {"cached_tokens": 0}, "completion_tokens": 0, "total_tokens": 0, "completion_token_details": {}},
+			"usage": {"prompt_tokens": 1, "prompt_token_details": {"cached_tokens": 0, "cache_write_tokens": 0}, "completion_tokens": 0, "total_tokens": 0, "completion_token_details": {}},
 			"logprobs": {"content": [{"token": "a", "logprob": 0, "top_logprobs": null}]}
 		}
 	}`, string(data))

@@ -50,7 +50,7 @@ type PromptTokenDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 	// CacheWriteTokens were written into the provider's prompt cache, which some bill apart. They are among the prompt
 	// tokens, and not among CachedTokens.
-	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
+	CacheWriteTokens int `json:"cache_write_tokens"`
 }
 
 // CompletionTokensDetails breaks down the generated tokens.

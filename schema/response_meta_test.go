@@ -31,12 +31,12 @@ func TestConcat_OriginAndCacheWrites(t *testing.T) {
 		a.ResponseMeta)
 }
 
-// Encoded messages of before the fields have no trace of them when they are empty, and are read as before.
+// Fields that Eino does not have leave no trace when they are empty, and messages without them are read.
 func TestResponseMeta_EncodingsStayReadable(t *testing.T) {
 	doc, err := json.Marshal(&ResponseMeta{FinishReason: "stop", Usage: &TokenUsage{PromptTokens: 1}})
 	require.NoError(t, err)
 	require.Equal(t,
-		`{"finish_reason":"stop","usage":{"prompt_tokens":1,"prompt_token_details":{"cached_tokens":0},"completion_tokens":0,"total_tokens":0,"completion_token_details":{}}}`, string(doc))
+		`{"finish_reason":"stop","usage":{"prompt_tokens":1,"prompt_token_details":{"cached_tokens":0,"cache_write_tokens":0},"completion_tokens":0,"total_tokens":0,"completion_token_details":{}}}`, string(doc))
 	type oldUsage struct {
 		PromptTokens       int
 		PromptTokenDetails struct{ CachedTokens int }

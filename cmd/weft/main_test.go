@@ -195,7 +195,8 @@ func TestCommand_SaysInOneLineWhatIsWrong(t *testing.T) {
 		{"migrate eino", 2, "which files? weft migrate eino ./... for all below this directory"},
 		{"migrate eino -dif ./...", 2, "flag provided but not defined: -dif; weft migrate eino -h lists the flags"},
 		{"migrate eino ./... -diff", 2, "flags are before the patterns: -diff"},
-		{"migrate eino -version 1.2 ./...", 2, "-version 1.2 is no version, such as v0.1.0 or latest"},
+		{"migrate eino -version 1.2 ./...", 2, "-version 1.2 is no version, such as v0.1.0"},
+		{"migrate eino -version latest ./...", 2, "-version latest is no version, such as v0.1.0"},
 		{"migrate eino github.com/acme/shop", 1, "github.com/acme/shop: there is no such file or directory " +
 			"(patterns are paths, such as ./...)"},
 		{"vet", 2, "which packages? weft vet ./... for all of this module"},
@@ -242,5 +243,33 @@ func TestVet_RunsAsTheToolOfGoVet(t *testing.T) {
 	}
 	if strings.Contains(string(out), "quiet.go") {
 		t.Errorf("there is noise:\n%s", out)
+	}
+}
+
+// TestMigrate_VersionsAreTakenByEveryCommand: a command that is no release requires a version that go mod edit takes, and
+// says how to get it.
+func TestMigrate_VersionsAreTakenByEveryCommand(t *testing.T) {
+	dir := t.TempDir()
+	mod := filepath.Join(dir, "go.mod")
+	if err := os.WriteFile(mod, []byte("module m\n\ngo 1.25.0\n\nrequire github.com/cloudwego/eino v0.9.21\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := migrateCommand([]string{"eino", "-shim", dir + "/..."}, &out, &out); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(mod)
+	if err != nil || !strings.Contains(string(text), "replace github.com/cloudwego/eino => github.com/weftgo/weft/compat/eino v0.0.0\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	for _, want := range []string{"-replace github.com/weftgo/weft=../weft\n", "-replace github.com/cloudwego/eino=../weft/compat/eino\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+	edit := exec.Command("go", "mod", "edit", "-replace", "github.com/weftgo/weft=../weft")
+	edit.Dir = dir
+	if said, err := edit.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
 	}
 }

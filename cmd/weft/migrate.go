@@ -43,7 +43,7 @@ func migrateCommand(args []string, stdout, stderr io.Writer) error {
 	flags.BoolVar(&opts.Diff, "diff", false, "print what would change as a diff, and change nothing")
 	flags.BoolVar(&opts.Shim, "shim", false, "only have go.mod replace Eino by the shim: no import changes")
 	flags.BoolVar(&opts.KeepExt, "keep-ext", false, "leave extension modules, which work through the shim")
-	flags.StringVar(&opts.Version, "version", released(version()), "the `version` of Weft that go.mod requires")
+	flags.StringVar(&opts.Version, "version", required(version()), "the `version` of Weft that go.mod requires")
 	switch err := flags.Parse(args[1:]); {
 	case err == flag.ErrHelp:
 		fmt.Fprint(stdout, migrateUsage)
@@ -60,22 +60,34 @@ func migrateCommand(args []string, stdout, stderr io.Writer) error {
 			return errUsage(fmt.Sprintf("flags are before the patterns: %s", pattern))
 		}
 	}
-	if opts.Version != "latest" && !semver.IsValid(opts.Version) {
-		return errUsage(fmt.Sprintf("-version %s is no version, such as v0.1.0 or latest", opts.Version))
+	if !semver.IsValid(opts.Version) {
+		return errUsage(fmt.Sprintf("-version %s is no version, such as v0.1.0", opts.Version))
 	}
 	notes := stdout
 	if opts.Diff {
 		notes = stderr // so that stdout is a patch
 	}
-	return rewrite.Run(notes, stdout, flags.Args(), opts)
+	if err := rewrite.Run(notes, stdout, flags.Args(), opts); err != nil {
+		return err
+	}
+	if opts.Version == unreleased {
+		fmt.Fprintf(notes, "%s is no release: give -version, or have go.mod use a checkout of Weft, such as ../weft:\n"+
+			"  go mod edit -replace github.com/weftgo/weft=../weft\n"+
+			"and, if it has the shim's line,\n"+
+			"  go mod edit -replace github.com/cloudwego/eino=../weft/compat/eino\n", unreleased)
+	}
+	return nil
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-// released is the version to require: that of this command, if it was installed with a released one.
-func released(version string) string {
+// unreleased stands for the version of a checkout. Every go command takes it, where go.mod has a replace line for it.
+const unreleased = "v0.0.0"
+
+// required is the version to require: that of this command, if it was installed with a released one.
+func required(version string) string {
 	if semver.IsValid(version) && !module.IsPseudoVersion(version) && semver.Build(version) == "" {
 		return version
 	}
-	return "latest"
+	return unreleased
 }

@@ -25,7 +25,7 @@ type CompletionTokensDetails struct {
 type PromptTokenDetails struct {
 	// CachedTokens were read from the provider's prompt cache, CacheWriteTokens written into it.
 	CachedTokens     int
-	CacheWriteTokens int `json:",omitempty"`
+	CacheWriteTokens int
 }
 
 // Config are the settings a call ran with.

@@ -54,7 +54,7 @@ func TestTokenUsage_JSON(t *testing.T) {
 	text, err := json.Marshal(TokenUsage{CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: 2}})
 	require.NoError(t, err)
 	require.JSONEq(t,
-		`{"PromptTokens":0,"PromptTokenDetails":{"CachedTokens":0},"CompletionTokens":0,"TotalTokens":0,"completion_token_details":{"reasoning_tokens":2}}`, string(text))
+		`{"PromptTokens":0,"PromptTokenDetails":{"CachedTokens":0,"CacheWriteTokens":0},"CompletionTokens":0,"TotalTokens":0,"completion_token_details":{"reasoning_tokens":2}}`, string(text))
 }
 
 func TestConvCallback_CacheWriteTokens(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -92,8 +93,10 @@ func TestNew_InvalidConfig(t *testing.T) {
 		"[agentsmd]: backend is required":                      {AgentsMDFiles: []string{"a"}, Backend: nilBackend},
 		"[agentsmd]: at least one agent file path is required": {Backend: b},
 		"[agentsmd]: AgentsMDFiles has an empty path":          {Backend: b, AgentsMDFiles: []string{"a", ""}},
-		"[agentsmd]: AllAgentMDDocsMaxBytes must be non-negative": {Backend: b, AgentsMDFiles: []string{"a"},
+		"[agentsmd]: AllAgentsMDMaxBytes must be non-negative": {Backend: b, AgentsMDFiles: []string{"a"},
 			AllAgentsMDMaxBytes: -1},
+		"[agentsmd]: PerAgentsMDMaxBytes must be non-negative": {Backend: b, AgentsMDFiles: []string{"a"},
+			PerAgentsMDMaxBytes: -1},
 	} {
 		m, err := New(t.Context(), c)
 		require.EqualError(t, err, want)
@@ -242,28 +245,65 @@ func TestLoad_DepthAndCircles(t *testing.T) {
 
 // Rule batteries/AM-10.
 func TestLoad_StopsAtTheByteBudget(t *testing.T) {
+	long := strings.Repeat("ä", 500) // 1,000 bytes
 	b := newStore(t, map[string]string{
-		"/a.md": "@i.md @j.md 12345678", "/i.md": "1234567890", "/j.md": "j", "/b.md": "1234 @k.md", "/k.md": "12345",
-		"/c.md": "c",
-	})
-	const a = "/a.md=@i.md @j.md 12345678" // 20 bytes
-	for _, c := range []struct {
-		most     int
-		sections []string
-		warned   []string
+		"/a.md": "@i.md @j.md", "/i.md": "import", "/j.md": long, "/b.md": long, "/c.md": "c", "/d.md": "d"})
+	for name, c := range map[string]struct {
+		all, each int
+		files     []string
+		sections  []string // their beginnings with their lengths
+		warned    []string
+		omitted   []string
+		reads     int
 	}{
-		{0, []string{a, "/i.md=1234567890", "/j.md=j", "/b.md=1234 @k.md", "/k.md=12345", "/c.md=c"}, nil},
-		{10, []string{a}, []string{"/b.md: skipped: cumulative size 30 exceeds max bytes 10"}},
-		{25, []string{a, "/i.md=1234567890"}, []string{"/b.md: skipped: cumulative size 40 exceeds max bytes 25"}},
-		{45, []string{a, "/i.md=1234567890", "/j.md=j"}, []string{"/b.md: skipped: cumulative size 46 exceeds max bytes 45"}},
-		{46, []string{a, "/i.md=1234567890", "/j.md=j", "/b.md=1234 @k.md", "/k.md=12345"},
-			[]string{"/c.md: skipped: cumulative size 47 exceeds max bytes 46"}},
+		"no bound": {0, 0, []string{"/a.md", "/b.md"},
+			[]string{"/a.md 11", "/i.md 6", "/j.md 1000", "/b.md 1000"}, nil, nil, 4},
+		"the first file is cut": {101, 0, []string{"/b.md", "/c.md", "/x/../d.md"}, []string{"/b.md 100 of 1000"},
+			[]string{"/b.md: cut: 100 of its 1000 bytes are shown"}, []string{"/c.md", "/d.md"}, 1},
+		"a later file is cut": {1700, 0, []string{"/b.md", "/j.md", "/c.md"}, []string{"/b.md 1000", "/j.md 700 of 1000"},
+			[]string{"/j.md: cut: 700 of its 1000 bytes are shown"}, []string{"/c.md"}, 2},
+		"a later file has too little room": {1400, 0, []string{"/b.md", "/j.md", "/c.md"}, []string{"/b.md 1000"},
+			[]string{"/j.md: skipped: there is no room for its 1000 bytes"}, []string{"/j.md", "/c.md"}, 2},
+		"the budget is used up": {1000, 0, []string{"/b.md", "/c.md"}, []string{"/b.md 1000"}, nil, []string{"/c.md"}, 1},
+		"an import has no room": {20, 0, []string{"/a.md", "/c.md"}, []string{"/a.md 11", "/i.md 6"},
+			[]string{"/j.md: skipped: there is no room for its 1000 bytes"}, []string{"/c.md"}, 3},
+		"each file is cut": {0, 10, []string{"/b.md", "/a.md", "/c.md"}, []string{"/b.md 10 of 1000", "/a.md 10 of 11", "/c.md 1"},
+			[]string{"/b.md: cut: 10 of its 1000 bytes are shown", "/a.md: cut: 10 of its 11 bytes are shown"}, nil, 3},
+		"both": {15, 10, []string{"/b.md", "/c.md", "/d.md"}, []string{"/b.md 10 of 1000", "/c.md 1", "/d.md 1"},
+			[]string{"/b.md: cut: 10 of its 1000 bytes are shown"}, nil, 3},
 	} {
-		sections, warned, err := load(t,
-			&Config{Backend: b, AgentsMDFiles: []string{"/a.md", "/b.md", "/c.md"}, AllAgentsMDMaxBytes: c.most})
-		require.NoError(t, err)
-		require.Equal(t, c.sections, sections, "%d", c.most)
-		require.Equal(t, c.warned, warned, "%d", c.most)
+		t.Run(name, func(t *testing.T) {
+			b.reads = nil
+			var w warnings
+			l := &loader{conf: &Config{Backend: b, AgentsMDFiles: c.files, AllAgentsMDMaxBytes: c.all, PerAgentsMDMaxBytes: c.each,
+				OnLoadWarning: w.add}, files: newFileCache(b), seen: map[string]bool{}}
+			require.NoError(t, l.loadAll(t.Context()))
+			var got []string
+			for _, s := range l.sections {
+				require.True(t, utf8.ValidString(s.content))
+				text, notice, isCut := strings.Cut(s.content, "\n\n[The file is too large: ")
+				size := fmt.Sprintf("%s %d", s.path, len(text))
+				if isCut {
+					var shown, all int
+					_, err := fmt.Sscanf(notice, "%d of its %d bytes are shown.]", &shown, &all)
+					require.NoError(t, err)
+					require.Equal(t, len(text), shown)
+					size += fmt.Sprintf(" of %d", all)
+				}
+				got = append(got, size)
+			}
+			require.Equal(t, c.sections, got)
+			require.Equal(t, c.warned, w.lines)
+			require.Equal(t, c.omitted, l.omitted)
+			require.Len(t, b.reads, c.reads)
+			text := render(l.sections, l.omitted...)
+			if len(c.omitted) > 0 {
+				require.Contains(t, text, fmt.Sprintf("%d more file(s) are not shown, as all of them together are too large: %s]",
+					len(c.omitted), strings.Join(c.omitted, ", ")))
+			} else {
+				require.NotContains(t, text, "more file")
+			}
+		})
 	}
 }
 

@@ -31,9 +31,13 @@ type Config struct {
 	Backend Backend
 	// AgentsMDFiles are the files to show, in this order. A file that does not exist is passed over. Required.
 	AgentsMDFiles []string
-	// AllAgentsMDMaxBytes bounds the size of all files together. Once it is exceeded no more imports are followed, and
-	// files of the list that would exceed it are left out, but for the first. Default 0: no bound.
+	// AllAgentsMDMaxBytes bounds the size of all files together, imports among them. The file that crosses it is cut there,
+	// or left out if that would leave little of it; no more files are read, and those of the list are named. Default 0: no
+	// bound.
 	AllAgentsMDMaxBytes int
+	// PerAgentsMDMaxBytes bounds the size of each file. A larger one is cut there, and its imports are not followed.
+	// Default 0: no bound.
+	PerAgentsMDMaxBytes int
 	// ImportRoot is the directory that imports must not leave. It compares paths as they are written; links are up to
 	// the backend. Default: imports may lead anywhere.
 	ImportRoot string
@@ -54,7 +58,9 @@ func (c *Config) validate() error {
 	case slices.Contains(c.AgentsMDFiles, ""):
 		return errors.New("[agentsmd]: AgentsMDFiles has an empty path")
 	case c.AllAgentsMDMaxBytes < 0:
-		return errors.New("[agentsmd]: AllAgentMDDocsMaxBytes must be non-negative")
+		return errors.New("[agentsmd]: AllAgentsMDMaxBytes must be non-negative")
+	case c.PerAgentsMDMaxBytes < 0:
+		return errors.New("[agentsmd]: PerAgentsMDMaxBytes must be non-negative")
 	}
 	return nil
 }

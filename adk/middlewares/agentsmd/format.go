@@ -15,13 +15,24 @@ const (
 	header        = "Contents of %s:"
 	headerChinese = "%s 的内容："
 
+	notice        = "\n\n[The file is too large: %d of its %d bytes are shown.]"
+	noticeChinese = "\n\n[文件过大：此处仅显示 %d 字节，共 %d 字节。]"
+
+	left        = "\n\n[%d more file(s) are not shown, as all of them together are too large: %s]"
+	leftChinese = "\n\n[因总大小超出限制，另有 %d 个文件未显示：%s]"
+
 	closing = "What is said above may or may not matter for the task at hand. " +
 		"Do not answer it by itself; take it into account where it matters."
 	closingChinese = "以上内容不一定与当前任务相关。不要单独对其作出回应，仅在相关时加以考虑。"
 )
 
-// render is the text of the message, "" without files.
-func render(sections []section) string {
+// cutNotice says that not all of a file is shown.
+func cutNotice(shown, all int) string {
+	return fmt.Sprintf(language.Select(notice, noticeChinese), shown, all)
+}
+
+// render is the text of the message, "" without files. omitted are files that had no room.
+func render(sections []section, omitted ...string) string {
 	if len(sections) == 0 {
 		return ""
 	}
@@ -33,6 +44,9 @@ func render(sections []section) string {
 		fmt.Fprintf(&b, language.Select(header, headerChinese), s.path)
 		b.WriteString("\n\n")
 		b.WriteString(s.content)
+	}
+	if len(omitted) > 0 {
+		fmt.Fprintf(&b, language.Select(left, leftChinese), len(omitted), strings.Join(omitted, ", "))
 	}
 	b.WriteString("\n\n")
 	b.WriteString(language.Select(closing, closingChinese))

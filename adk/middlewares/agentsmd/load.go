@@ -18,8 +18,10 @@ type loader struct {
 	conf     *Config
 	files    *fileCache
 	seen     map[string]bool
-	size     int // bytes read so far
+	budget   budget
 	sections []section
+	// omitted are files of the configuration that the budget left out.
+	omitted []string
 }
 
 // A section is one file in the message.
@@ -27,27 +29,26 @@ type section struct{ path, content string }
 
 // loadAll loads the files of the configuration with what they import.
 func (l *loader) loadAll(ctx context.Context) error {
-	for i, path := range l.conf.AgentsMDFiles {
+	l.budget = budget{perFile: l.conf.PerAgentsMDMaxBytes, all: l.conf.AllAgentsMDMaxBytes}
+	for _, path := range l.conf.AgentsMDFiles {
 		path = filepath.Clean(path)
 		if l.seen[path] {
 			continue
 		}
-		before, size := len(l.sections), l.size
+		if l.budget.spent {
+			l.seen[path] = true
+			l.omitted = append(l.omitted, path)
+			continue
+		}
+		before := len(l.sections)
 		if err := l.load(ctx, path, nil); err != nil {
 			return fmt.Errorf("failed to load %q: %w", path, err)
 		}
-		if i > 0 && l.size > size && l.exceeded() {
-			l.sections = l.sections[:before]
-			l.conf.OnLoadWarning(path, fmt.Errorf("skipped: cumulative size %d exceeds max bytes %d", l.size,
-				l.conf.AllAgentsMDMaxBytes))
-			return nil
+		if l.budget.spent && len(l.sections) == before {
+			l.omitted = append(l.omitted, path)
 		}
 	}
 	return nil
-}
-
-func (l *loader) exceeded() bool {
-	return l.conf.AllAgentsMDMaxBytes > 0 && l.size > l.conf.AllAgentsMDMaxBytes
 }
 
 // load adds a file and then its imports. The ancestors are the files on the way to it.
@@ -63,13 +64,23 @@ func (l *loader) load(ctx context.Context, path string, ancestors []string) erro
 	if err != nil {
 		return err
 	}
-	l.size += len(content)
-	if strings.TrimSpace(content) != "" {
-		l.sections = append(l.sections, section{path, content})
+	if strings.TrimSpace(content) == "" {
+		return nil
 	}
+	kept, whole := l.budget.take(content)
+	if kept == "" {
+		l.conf.OnLoadWarning(path, fmt.Errorf("skipped: there is no room for its %d bytes", len(content)))
+		return nil
+	}
+	if !whole {
+		l.conf.OnLoadWarning(path, fmt.Errorf("cut: %d of its %d bytes are shown", len(kept), len(content)))
+		l.sections = append(l.sections, section{path, kept + cutNotice(len(kept), len(content))})
+		return nil
+	}
+	l.sections = append(l.sections, section{path, kept})
 	ancestors = append(slices.Clip(ancestors), path)
 	for _, raw := range imports(content) {
-		if l.exceeded() {
+		if l.budget.spent {
 			return nil
 		}
 		if err := l.follow(ctx, raw, ancestors); err != nil {

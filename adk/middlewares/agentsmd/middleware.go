@@ -76,7 +76,7 @@ func (m *middleware[M]) text(ctx context.Context) (string, error) {
 	if err := l.loadAll(ctx); err != nil {
 		return "", err
 	}
-	text := render(l.sections)
+	text := render(l.sections, l.omitted...)
 	if text != "" {
 		// Outside a run there is nothing to keep it in.
 		_ = adk.SetRunLocalValue(ctx, cacheKey, text)

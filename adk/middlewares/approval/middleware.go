@@ -3,7 +3,6 @@ package approval
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -262,10 +261,11 @@ func decisionFrom(ctx context.Context) *Decision {
 
 // refuse says why a decision does not count, "" if it does. A decision that counts is used up.
 func (m *middleware[M]) refuse(ctx context.Context, p *pending, r *Request, d *Decision) (why string, err error) {
+	if why := r.wrongHash(d); why != "" {
+		return why, nil
+	}
 	until := p.Asked.Add(m.conf.Expiry)
 	switch {
-	case subtle.ConstantTimeCompare([]byte(r.Hash), []byte(d.Hash)) != 1:
-		return otherCall, nil
 	case len(m.conf.Key) > 0 && !d.signedWith(m.conf.Key):
 		return "the decision is not signed with the right key", nil
 	case time.Now().After(until):

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -58,21 +59,37 @@ func (r *Request) CheckAnswer(answer any) error {
 		d = v
 	case adk.JSONAnswer:
 		if err := json.Unmarshal(v, &d); err != nil {
-			return fmt.Errorf("it is no decision: %w", err)
+			return fmt.Errorf("it is no decision: %w; %s", err, howToDecide)
 		}
 	case nil:
 		return nil // it is asked again
 	default:
-		return fmt.Errorf("it is %T: make a *approval.Decision of the request", answer)
+		return fmt.Errorf("it is %T: %s", answer, howToDecide)
 	}
-	if d.Hash != r.Hash {
-		return errors.New(otherCall)
+	if wrong := r.wrongHash(&d); wrong != "" {
+		return errors.New(wrong)
 	}
 	return nil
 }
 
-// otherCall is what is wrong with a decision about another request.
-const otherCall = "the decision is for another call"
+// What is wrong with a decision that is not bound to the request, and what to do about one that is not bound to any.
+const (
+	howToDecide = `make it of the request (Request.Approve, Reject or Edit), or of the question and {"approve": true} ` +
+		`(serve.AnswerValue)`
+	unbound   = "the decision does not have the hash of its request: " + howToDecide
+	otherCall = "the decision is for another call"
+)
+
+// wrongHash says why a decision is not about the request, "" if it is.
+func (r *Request) wrongHash(d *Decision) string {
+	switch {
+	case d.Hash == "":
+		return unbound
+	case subtle.ConstantTimeCompare([]byte(r.Hash), []byte(d.Hash)) != 1:
+		return otherCall
+	}
+	return ""
+}
 
 // Verdict is what a decision says.
 type Verdict string

@@ -31,5 +31,5 @@ func TestDescriptions_PromiseOnlyWhatIsTrue(t *testing.T) {
 		"without reading it first")
 	require.Equal(t, "Successfully replaced the string in '/a'",
 		does("edit_file", `{"file_path":"/a","old_string":"other","new_string":""}`))
-	require.Equal(t, "     1\t", does("read_file", `{"file_path":"/a"}`), "an empty file has no notice in it")
+	require.Equal(t, "There is nothing to read: /a is empty, or ends before line 1.", does("read_file", `{"file_path":"/a"}`))
 }

@@ -77,10 +77,19 @@ func readFileSlot(c *MiddlewareConfig) (slot, error) {
 	return s, nil
 }
 
+// What the model reads in place of lines that are not there.
+const (
+	nothingRead        = "There is nothing to read: %s is empty, or ends before line %d."
+	nothingReadChinese = "没有可读取的内容：%s 为空，或不足 %d 行。"
+)
+
 // numbered is the content of a file in the format of cat -n.
 func numbered(content *filesystem.FileContent, req *filesystem.ReadRequest) string {
 	if content == nil {
 		return "No content found at path: " + req.FilePath
+	}
+	if content.Content == "" {
+		return fmt.Sprintf(language.Select(nothingRead, nothingReadChinese), req.FilePath, req.Offset)
 	}
 	var b strings.Builder
 	b.Grow(len(content.Content) + 8*strings.Count(content.Content, "\n") + 8)

@@ -55,7 +55,8 @@ func TestRead_NumbersTheLines(t *testing.T) {
 		{`{"file_path":"/f"}`, "     1\tone\n     2\ttwo\n     3\tthree"},
 		{`{"file_path":"/f","offset":2,"limit":1}`, "     2\ttwo"},
 		{`{"file_path":"/f","offset":-3,"limit":-1}`, "     1\tone\n     2\ttwo\n     3\tthree"},
-		{`{"file_path":"/empty"}`, "     1\t"},
+		{`{"file_path":"/empty"}`, "There is nothing to read: /empty is empty, or ends before line 1."},
+		{`{"file_path":"/f","offset":300}`, "There is nothing to read: /f is empty, or ends before line 300."},
 	} {
 		got, err := run(t, c, "read_file", tt.arguments)
 		require.NoError(t, err)

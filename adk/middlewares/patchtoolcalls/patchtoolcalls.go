@@ -2,6 +2,7 @@ package patchtoolcalls
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,11 +17,25 @@ const (
 	cancelledChinese = "工具 %s（id 为 %s）的调用已被取消：在它完成之前收到了另一条消息。"
 )
 
+// PatchedToolResult is the result of a call that had none. It has one of the fields.
+type PatchedToolResult struct {
+	// Content is a result of text.
+	Content string
+	// ToolResult is a result with parts, such as that of an enhanced tool.
+	ToolResult *schema.ToolResult
+}
+
 // Config configures [New]. nil stands for one without settings.
 type Config struct {
 	// PatchedContentGenerator makes the text of the result of a call that has none. Its error ends the run. Default: a
-	// sentence that the call was cancelled, in the language of [adk.SetLanguage].
+	// sentence that the call was cancelled, in the language of [adk.SetLanguage]. It does not count if
+	// PatchedToolResultGenerator is set.
 	PatchedContentGenerator func(ctx context.Context, toolName, toolCallID string) (string, error)
+	// PatchedToolResultGenerator makes the result of a call that has none; the argument is what the model called the tool
+	// with. nil is an empty result. Its error ends the run. Default: a sentence that the call was cancelled, in the
+	// language of [adk.SetLanguage].
+	PatchedToolResultGenerator func(ctx context.Context, toolName, toolCallID string, toolArgument *schema.ToolArgument,
+	) (*PatchedToolResult, error)
 	// RemoveOrphanResults leaves out results that answer no call of the message before them.
 	RemoveOrphanResults bool
 	// RemoveDuplicateResults leaves out all results of a call but the first.
@@ -34,8 +49,7 @@ type Config struct {
 
 type middleware[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
-	conf    Config
-	content func(ctx context.Context, toolName, toolCallID string) (string, error)
+	conf Config
 }
 
 // syntheticKey marks a result that was put in.
@@ -54,18 +68,44 @@ func New(ctx context.Context, cfg *Config) (adk.ChatModelAgentMiddleware, error)
 
 // NewTyped makes the middleware. It does not fail. One middleware may serve any number of agents and runs at once.
 func NewTyped[M adk.MessageType](_ context.Context, cfg *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
-	m := &middleware[M]{content: defaultContent}
+	m := &middleware[M]{}
 	if cfg != nil {
 		m.conf = *cfg
-	}
-	if m.conf.PatchedContentGenerator != nil {
-		m.content = m.conf.PatchedContentGenerator
 	}
 	return m, nil
 }
 
-func defaultContent(_ context.Context, toolName, toolCallID string) (string, error) {
-	return fmt.Sprintf(language.Select(cancelled, cancelledChinese), toolName, toolCallID), nil
+// result is the result that a call gets.
+func (m *middleware[M]) result(ctx context.Context, call message.Call) (result M, err error) {
+	switch {
+	case m.conf.PatchedToolResultGenerator != nil:
+		made, err := m.conf.PatchedToolResultGenerator(ctx, call.Name, call.ID, &schema.ToolArgument{Text: call.Arguments})
+		if err != nil {
+			return result, err
+		}
+		return resultOf[M](call, made)
+	case m.conf.PatchedContentGenerator != nil:
+		text, err := m.conf.PatchedContentGenerator(ctx, call.Name, call.ID)
+		return message.NewResult[M](call, text), err
+	}
+	return message.NewResult[M](call, fmt.Sprintf(language.Select(cancelled, cancelledChinese), call.Name, call.ID)), nil
+}
+
+func resultOf[M adk.MessageType](call message.Call, made *PatchedToolResult) (result M, err error) {
+	switch {
+	case made == nil:
+		return message.NewResult[M](call, ""), nil
+	case made.Content != "" && made.ToolResult != nil:
+		err = errors.New("it has Content and ToolResult: set one of them")
+	case made.ToolResult != nil:
+		result, err = message.NewToolResult[M](call, made.ToolResult)
+	default:
+		return message.NewResult[M](call, made.Content), nil
+	}
+	if err != nil {
+		err = fmt.Errorf("patchtoolcalls: the PatchedToolResult for tool %s with id %s: %w", call.Name, call.ID, err)
+	}
+	return result, err
 }
 
 // BeforeModelRewriteState puts a result behind every call that has none: right behind the message that makes the call,
@@ -100,11 +140,10 @@ func (m *middleware[M]) patch(ctx context.Context, messages []M) ([]M, error) {
 	var scan scan[M]
 	for i := range messages {
 		for _, call := range scan.unanswered(messages, i) {
-			text, err := m.content(ctx, call.Name, call.ID)
+			result, err := m.result(ctx, call)
 			if err != nil {
 				return nil, err
 			}
-			result := message.NewResult[M](call, text)
 			if m.conf.MarkSynthetic {
 				result = message.WithExtra(result, syntheticKey, true)
 			}

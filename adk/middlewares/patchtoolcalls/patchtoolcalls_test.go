@@ -278,3 +278,83 @@ func TestResults_InsideAnAgenticMessage(t *testing.T) {
 	require.Equal(t, []*schema.ContentBlock{result("a"), text, nil}, got.Messages[1].ContentBlocks)
 	require.Len(t, mixed.ContentBlocks, 5)
 }
+
+// TestPatch_ResultsOfAGenerator: results may have parts, and are made of what the model called the tool with.
+// Rules batteries/PT-4, batteries/PT-6.
+func TestPatch_ResultsOfAGenerator(t *testing.T) {
+	url := "https://example.com/a.png"
+	image := schema.ToolOutputPart{Type: schema.ToolPartTypeImage,
+		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}}
+	text := schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: "see"}
+	search := schema.ToolOutputPart{Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: &schema.ToolSearchResult{}}
+	for name, c := range map[string]struct {
+		made    *patchtoolcalls.PatchedToolResult
+		chat    *schema.Message
+		agentic []*schema.FunctionToolResultContentBlock
+		wrong   string
+	}{
+		"none":     {made: nil, chat: &schema.Message{}, agentic: textBlocks("")},
+		"content":  {made: &patchtoolcalls.PatchedToolResult{Content: "c"}, chat: &schema.Message{Content: "c"}, agentic: textBlocks("c")},
+		"no parts": {made: &patchtoolcalls.PatchedToolResult{ToolResult: &schema.ToolResult{}}, chat: &schema.Message{}, agentic: textBlocks("")},
+		"a text":   {made: withParts(text), chat: &schema.Message{Content: "see"}, agentic: textBlocks("see")},
+		"parts": {made: withParts(text, image), chat: &schema.Message{UserInputMultiContent: []schema.MessageInputPart{
+			{Type: schema.ChatMessagePartTypeText, Text: "see"},
+			{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: image.Image.MessagePartCommon}}}},
+			agentic: append(textBlocks("see"), &schema.FunctionToolResultContentBlock{
+				Type: schema.FunctionToolResultContentBlockTypeImage, Image: &schema.UserInputImage{URL: url}})},
+		"both": {made: &patchtoolcalls.PatchedToolResult{Content: "c", ToolResult: &schema.ToolResult{}},
+			wrong: "patchtoolcalls: the PatchedToolResult for tool t with id a: it has Content and ToolResult: set one of them"},
+		"no image":            {made: withParts(schema.ToolOutputPart{Type: schema.ToolPartTypeImage}), wrong: "for tool t with id a: "},
+		"a search and others": {made: withParts(search, text), wrong: "other parts beside it"},
+	} {
+		conf := &patchtoolcalls.Config{
+			PatchedContentGenerator: func(context.Context, string, string) (string, error) { return "does not count", nil },
+			PatchedToolResultGenerator: func(_ context.Context, tool, id string, arg *schema.ToolArgument) (*patchtoolcalls.PatchedToolResult, error) {
+				require.Equal(t, []string{"t", "a", "{}"}, []string{tool, id, arg.Text})
+				return c.made, nil
+			}}
+		t.Run(name, func(t *testing.T) {
+			got, err := patchOne[*schema.Message](t, conf)
+			blocks, agenticErr := patchOne[*schema.AgenticMessage](t, conf)
+			if c.wrong != "" {
+				require.ErrorContains(t, err, c.wrong)
+				require.ErrorContains(t, agenticErr, c.wrong)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, agenticErr)
+			c.chat.Role, c.chat.ToolCallID, c.chat.ToolName = schema.Tool, "a", "t"
+			require.Equal(t, c.chat, got)
+			require.Equal(t, &schema.FunctionToolResult{CallID: "a", Name: "t", Content: c.agentic},
+				blocks.ContentBlocks[0].FunctionToolResult)
+		})
+	}
+	boom := errors.New("boom")
+	_, err := patchOne[*schema.Message](t, &patchtoolcalls.Config{PatchedToolResultGenerator: func(
+		context.Context, string, string, *schema.ToolArgument) (*patchtoolcalls.PatchedToolResult, error) {
+		return nil, boom
+	}})
+	require.ErrorIs(t, err, boom)
+}
+
+func withParts(parts ...schema.ToolOutputPart) *patchtoolcalls.PatchedToolResult {
+	return &patchtoolcalls.PatchedToolResult{ToolResult: &schema.ToolResult{Parts: parts}}
+}
+
+func textBlocks(text string) []*schema.FunctionToolResultContentBlock {
+	return []*schema.FunctionToolResultContentBlock{
+		{Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: text}}}
+}
+
+// patchOne is the result that a call without one gets.
+func patchOne[M adk.MessageType](t *testing.T, conf *patchtoolcalls.Config) (result M, err error) {
+	t.Helper()
+	m, err := patchtoolcalls.NewTyped[M](t.Context(), conf)
+	require.NoError(t, err)
+	_, got, err := m.BeforeModelRewriteState(t.Context(),
+		&adk.TypedChatModelAgentState[M]{Messages: []M{messagetest.Calling[M]("a")}}, nil)
+	if err != nil {
+		return result, err
+	}
+	return got.Messages[1], nil
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/flow/agent"
+	"github.com/weftgo/weft/flow/agent/internal/live"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -17,6 +18,7 @@ const (
 
 // Agent is a chat model with tools, ready to run. It is immutable and safe for concurrent use.
 type Agent struct {
+	text           *live.Text
 	graph          *compose.Graph[[]*schema.Message, *schema.Message]
 	runnable       compose.Runnable[[]*schema.Message, *schema.Message]
 	compileOptions []compose.GraphCompileOption
@@ -43,6 +45,7 @@ func NewAgent(ctx context.Context, config *AgentConfig) (_ *Agent, err error) {
 		return nil, err
 	}
 
+	text := live.New(conf.StreamToolCallChecker)
 	g := compose.NewGraph[[]*schema.Message, *schema.Message](compose.WithGenLocalState(
 		func(context.Context) *state { return &state{} }))
 	if err := firstError(
@@ -52,14 +55,14 @@ func NewAgent(ctx context.Context, config *AgentConfig) (_ *Agent, err error) {
 			compose.WithStatePreHandler(conf.beforeTools)),
 		g.AddLambdaNode(directReturnKey, compose.TransformableLambda(directResult)),
 		g.AddEdge(compose.START, modelKey),
-		g.AddBranch(modelKey, afterModel(conf)),
+		g.AddBranch(modelKey, afterModel(text)),
 		g.AddBranch(toolsKey, compose.NewStreamGraphBranch(afterTools,
 			map[string]bool{modelKey: true, directReturnKey: true})),
 		g.AddEdge(directReturnKey, compose.END),
 	); err != nil {
 		return nil, err
 	}
-	a := &Agent{graph: g, compileOptions: []compose.GraphCompileOption{
+	a := &Agent{text: text, graph: g, compileOptions: []compose.GraphCompileOption{
 		compose.WithGraphName(conf.GraphName),
 		compose.WithNodeTriggerMode(compose.AnyPredecessor),
 		compose.WithMaxRunSteps(conf.MaxStep),
@@ -81,11 +84,11 @@ func firstError(errs ...error) error {
 }
 
 // afterModel goes to the tools if the answer calls any.
-func afterModel(conf *AgentConfig) *compose.GraphBranch {
+func afterModel(text *live.Text) *compose.GraphBranch {
 	return compose.NewStreamGraphBranch(func(
 		ctx context.Context, answer *schema.StreamReader[*schema.Message],
 	) (string, error) {
-		hasToolCalls, err := conf.StreamToolCallChecker(ctx, answer)
+		hasToolCalls, err := text.HasToolCalls(ctx, answer)
 		if err != nil || !hasToolCalls {
 			return compose.END, err
 		}
@@ -98,15 +101,23 @@ func afterModel(conf *AgentConfig) *compose.GraphBranch {
 func (r *Agent) Generate(
 	ctx context.Context, input []*schema.Message, opts ...agent.AgentOption,
 ) (*schema.Message, error) {
-	return r.runnable.Invoke(ctx, input, agent.GetComposeOptions(opts...)...)
+	return r.runnable.Invoke(live.Hide(ctx), input, agent.GetComposeOptions(opts...)...)
 }
 
-// Stream is Generate with a streaming model and streaming tools. It blocks until the last answer begins, as the checker
-// of the configuration sees it. The caller closes the stream.
+// Stream is Generate with a streaming model and streaming tools. It blocks until the model writes text, or the result
+// begins. The caller closes the stream, which ends the run.
+//
+// Text is passed on as the model writes it. If a tool call follows, the stream has the text before the call, nothing of
+// the call, and then the text of the next answer, as one message. What fails after the first text, or interrupts, is an
+// error of the stream. With a StreamToolCallChecker of your own the stream begins when that has said that no tools are
+// called.
 func (r *Agent) Stream(
 	ctx context.Context, input []*schema.Message, opts ...agent.AgentOption,
 ) (output *schema.StreamReader[*schema.Message], err error) {
-	return r.runnable.Stream(ctx, input, agent.GetComposeOptions(opts...)...)
+	run := func(ctx context.Context) (*schema.StreamReader[*schema.Message], error) {
+		return r.runnable.Stream(ctx, input, agent.GetComposeOptions(opts...)...)
+	}
+	return r.text.Stream(ctx, run)
 }
 
 // ExportGraph returns the graph of the agent and the options to add it with to another graph or chain.

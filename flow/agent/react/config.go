@@ -11,7 +11,6 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/flow/agent/internal/toolcalls"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -50,9 +49,10 @@ type AgentConfig struct {
 	// calls several of them, all run, and the first one counts.
 	ToolReturnDirectly map[string]struct{}
 	// StreamToolCallChecker reports whether a streamed answer of the model calls tools. It should close the stream.
-	// The default reads until the first tool call or, if there is none, to the end: the result of Stream begins only
-	// then. A checker that decides on the first chunk lets the result begin at once, but is right only with models that
-	// never say anything before they call a tool.
+	// The default reads until the first tool call, wherever in the answer that is, or to the end, and Stream passes on
+	// what it reads while that is only text: see [Agent.Stream]. A graph of ExportGraph does not: its result begins when
+	// the checker has decided. A checker that decides on the first chunk lets it begin at once, but is right only with
+	// models that never say anything before they call a tool.
 	StreamToolCallChecker func(ctx context.Context, modelOutput *schema.StreamReader[*schema.Message]) (bool, error)
 
 	// GraphName, ModelNodeName and ToolsNodeName are what callback handlers see. The defaults are the constants of
@@ -73,7 +73,6 @@ func (c *AgentConfig) completed() (*AgentConfig, error) {
 	}
 	full := *c
 	full.ToolReturnDirectly = maps.Clone(c.ToolReturnDirectly)
-	full.StreamToolCallChecker = toolcalls.Or(c.StreamToolCallChecker)
 	full.GraphName = cmp.Or(c.GraphName, GraphName)
 	full.ModelNodeName = cmp.Or(c.ModelNodeName, ModelNodeName)
 	full.ToolsNodeName = cmp.Or(c.ToolsNodeName, ToolsNodeName)

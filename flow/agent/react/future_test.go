@@ -2,6 +2,7 @@ package react
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -423,8 +424,12 @@ func (failingStream) Stream(context.Context, []*schema.Message,
 func TestFuture_AFailedStreamIsAnErrorItem(t *testing.T) {
 	inner := newAgent(t, &AgentConfig{ToolCallingModel: failingStream{}})
 	ask := toolFunc{name: "ask", run: func(ctx context.Context, args string) (string, error) {
-		if _, err := inner.Stream(ctx, user(args)); err == nil {
-			t.Error("the inner run should have failed")
+		s, err := inner.Stream(ctx, user(args))
+		if err == nil {
+			_, err = schema.ConcatMessageStream(s)
+		}
+		if !errors.Is(err, errBoom) {
+			t.Errorf("the inner run should have failed: %v", err)
 		}
 		return "failed", nil
 	}}

@@ -33,7 +33,7 @@ func TestReact_ReturnsTheResultOfATool(t *testing.T) {
 		"asked for by the tool":         {turn{}.calls("a#1 x", "r#2 y"), nil, "tool r#2: r returns y"},
 		"the tool wins over the config": {turn{}.calls("d#1 x", "r#2 y"), nil, "tool r#2: r returns y"},
 		"asked for without an ID":       {turn{}.calls("a# x", "r# y"), nil, "tool r#: r returns y"},
-		"after text":                    {say("wait").calls("d#1 y"), nil, "tool d#1: d(y)"},
+		"asked for with a doubled ID":   {turn{}.calls("a#1 x", "r#1 y"), nil, "tool r#1: r returns y"},
 		"a streaming tool": {turn{}.calls("e#1 y"), []tool.BaseTool{streamTool{"e", chunks("1", "2")}},
 			"tool e#1: 12"},
 	}

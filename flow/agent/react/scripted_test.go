@@ -201,6 +201,14 @@ var runners = map[string]runner{
 	},
 }
 
+// inStream is what a run shows with Stream, and otherwise with Generate.
+func inStream(t *testing.T, streamed, generated string) string {
+	if strings.HasSuffix(t.Name(), "/Stream") {
+		return streamed
+	}
+	return generated
+}
+
 // inBothForms runs a test with Generate and with Stream.
 func inBothForms(t *testing.T, test func(t *testing.T, run runner)) {
 	for name, run := range runners {

@@ -6,10 +6,12 @@
 package message
 
 import (
+	"errors"
 	"maps"
 	"strings"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -213,6 +215,30 @@ func NewResult[M adk.MessageType](call Call, text string) M {
 		func() *schema.AgenticMessage {
 			return schema.FunctionToolResultAgenticMessage(call.ID, call.Name, text)
 		})
+}
+
+// NewToolResult makes the message with a result that may have other parts than text. A result that cannot be sent to a
+// model is an error.
+func NewToolResult[M adk.MessageType](call Call, result *schema.ToolResult) (m M, err error) {
+	switch {
+	case result == nil || len(result.Parts) == 0:
+		return NewResult[M](call, ""), nil
+	case len(result.Parts) == 1 && result.Parts[0].Type == schema.ToolPartTypeText:
+		return NewResult[M](call, result.Parts[0].Text), nil // services refuse a message with content and parts
+	}
+	parts, err := result.ToMessageInputParts()
+	if err != nil {
+		return m, err
+	}
+	for i := range parts {
+		if parts[i].Type == schema.ChatMessagePartTypeToolSearchResult && len(parts) > 1 {
+			return m, errors.New("the result of a search for tools has other parts beside it")
+		}
+	}
+	chat := schema.ToolMessage("", call.ID, schema.WithToolName(call.Name))
+	chat.UserInputMultiContent = parts
+	return of[M](func() *schema.Message { return chat },
+		func() *schema.AgenticMessage { return compose.AgenticToolMessage(chat) }), nil
 }
 
 // of makes a message of the kind that M is.

@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,28 +12,10 @@ import (
 
 const minGo = "1.25.0"
 
-// latest stands for the version "latest", which the go command resolves, while a go.mod is edited.
-const latest = "v0.0.0-latest"
-
-func parseMod(name string, text []byte) (*modfile.File, error) {
-	return modfile.Parse(name, text, func(_, version string) (string, error) {
-		if version == "latest" {
-			return latest, nil
-		}
-		return version, nil
-	})
-}
-
-func formatMod(f *modfile.File) ([]byte, error) {
-	f.Cleanup()
-	text, err := f.Format()
-	return bytes.ReplaceAll(text, []byte(latest), []byte("latest")), err
-}
-
 // rewriteGoMod has a go.mod require what the imports of its module need, which are given with their new paths. The
 // notes say what was dropped and what is left.
 func rewriteGoMod(name string, text []byte, imports map[string]bool, version string) ([]byte, []string, error) {
-	f, err := parseMod(name, text)
+	f, err := modfile.Parse(name, text, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +45,8 @@ func rewriteGoMod(name string, text []byte, imports map[string]bool, version str
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := formatMod(f)
+	f.Cleanup()
+	out, err := f.Format()
 	return out, append(notes, raised...), err
 }
 
@@ -104,20 +86,13 @@ func require(f *modfile.File, paths []string, version string, dropped map[string
 	if len(paths) > 0 {
 		all := slices.Clone(f.Require)
 		for _, path := range paths {
-			all = append(all, &modfile.Require{Mod: module.Version{Path: path, Version: orLatest(version)}})
+			all = append(all, &modfile.Require{Mod: module.Version{Path: path, Version: version}})
 		}
 		f.SetRequireSeparateIndirect(all)
 	}
 	for path := range dropped {
 		_ = f.DropRequire(path)
 	}
-}
-
-func orLatest(version string) string {
-	if version == "latest" {
-		return latest
-	}
-	return version
 }
 
 // dropEino returns the requirements that nobody imports any more, and drops such replacements. Extension modules that
@@ -160,7 +135,7 @@ func useShim(f *modfile.File, version string) (notes []string, err error) {
 			return nil, nil
 		}
 	}
-	err = f.AddReplace(einoModule, "", shimModule, orLatest(version))
+	err = f.AddReplace(einoModule, "", shimModule, version)
 	return []string{fmt.Sprintf("added: replace %s => %s %s", einoModule, shimModule, version)}, err
 }
 
@@ -185,7 +160,7 @@ func semverOf(version string) string {
 
 // shimGoMod has a go.mod replace Eino by the shim, and changes nothing else.
 func shimGoMod(name string, text []byte, version string) ([]byte, []string, error) {
-	f, err := parseMod(name, text)
+	f, err := modfile.Parse(name, text, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -200,6 +175,7 @@ func shimGoMod(name string, text []byte, version string) ([]byte, []string, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := formatMod(f)
+	f.Cleanup()
+	out, err := f.Format()
 	return out, append(notes, raised...), err
 }

@@ -20,7 +20,7 @@ type Options struct {
 	Diff    bool   // print what would change, and change nothing
 	Shim    bool   // only have go.mod replace Eino by the shim
 	KeepExt bool   // leave extension modules, and have them work through the shim
-	Version string // of Weft's modules, or "latest"
+	Version string // of Weft's modules
 }
 
 // Run moves the files that the patterns name: files, directories, or directories with "/..." for all below. It writes

@@ -39,9 +39,9 @@ type MultiAgentConfig struct {
 	// node is not changed by it.
 	HostNodeName string
 	// StreamToolCallChecker reports whether a streamed answer of the host calls tools. It should close the stream.
-	// The default reads until the first tool call or, if there is none, to the end: an answer of the host itself
-	// begins in the result of Stream only then. A checker that decides on the first chunk is right only with models
-	// that never say anything before they call a tool.
+	// The default reads until the first tool call, wherever in the answer that is, or to the end, and Stream passes on
+	// what it reads while that is only text: see [MultiAgent.Stream]. A graph of ExportGraph does not. A checker that
+	// decides on the first chunk is right only with models that never say anything before they call a tool.
 	StreamToolCallChecker func(ctx context.Context, modelOutput *schema.StreamReader[*schema.Message]) (bool, error)
 
 	// Summarizer puts the answers of several specialists together. Without one they are written one below the other,

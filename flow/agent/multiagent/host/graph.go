@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/flow/agent"
-	"github.com/weftgo/weft/flow/agent/internal/toolcalls"
+	"github.com/weftgo/weft/flow/agent/internal/live"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -32,11 +32,12 @@ type graph = compose.Graph[[]*schema.Message, *schema.Message]
 //
 //	START → host → (tool calls?) → hand_off → (whom?) → specialists → (how many?) → one_answer  → END
 //	             → END                                                            → all_answers → [summarizer →] END
-func (c *MultiAgentConfig) graph() (*graph, error) {
+func (c *MultiAgentConfig) graph(text *live.Text) (*graph, error) {
 	g := compose.NewGraph[[]*schema.Message, *schema.Message](compose.WithGenLocalState(
 		func(context.Context) *state { return &state{} }))
 	// From the end to the start: a branch needs the nodes it leads to.
-	for _, add := range []func(*graph) error{c.addAnswers, c.addSpecialists, c.addHandOff, c.addHost} {
+	addHost := func(g *graph) error { return c.addHost(g, text) }
+	for _, add := range []func(*graph) error{c.addAnswers, c.addSpecialists, c.addHandOff, addHost} {
 		if err := add(g); err != nil {
 			return nil, err
 		}
@@ -44,7 +45,7 @@ func (c *MultiAgentConfig) graph() (*graph, error) {
 	return g, nil
 }
 
-func (c *MultiAgentConfig) addHost(g *graph) error {
+func (c *MultiAgentConfig) addHost(g *graph, text *live.Text) error {
 	infos := make([]*schema.ToolInfo, len(c.Specialists))
 	for i, s := range c.Specialists {
 		infos[i] = s.toolInfo()
@@ -61,10 +62,9 @@ func (c *MultiAgentConfig) addHost(g *graph) error {
 	if err := g.AddEdge(compose.START, hostKey); err != nil {
 		return err
 	}
-	hasToolCalls := toolcalls.Or(c.StreamToolCallChecker)
 	return g.AddBranch(hostKey,
 		compose.NewStreamGraphBranch(func(ctx context.Context, answer *schema.StreamReader[*schema.Message]) (string, error) {
-			handOff, err := hasToolCalls(ctx, answer)
+			handOff, err := text.HasToolCalls(ctx, answer)
 			if err != nil || !handOff {
 				return compose.END, err
 			}

@@ -128,7 +128,7 @@ func TestHost_SurvivesHandOffCallbacksThatPanic(t *testing.T) {
 		chunks, err := runners["Stream"](abTeam(t, handsTo("b")), WithAgentCallbacks(panicking),
 			agent.WithComposeOptions(compose.WithCallbacks(observer)))
 		require.NoError(t, err)
-		require.Equal(t, "from b", joined(t, chunks))
+		require.Equal(t, "from b", answered(t, chunks))
 		synctest.Wait()
 		require.Len(t, reported, 1)
 		require.ErrorIs(t, reported[0], errBoom)

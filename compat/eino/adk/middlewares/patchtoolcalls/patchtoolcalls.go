@@ -18,6 +18,9 @@ import (
 // Config configures [New]. nil stands for one without settings.
 type Config = weft.Config
 
+// PatchedToolResult is the result of a call that had none. It has one of the fields.
+type PatchedToolResult = weft.PatchedToolResult
+
 // New makes the middleware for agents on ordinary messages.
 func New(ctx context.Context, cfg *Config) (adk.ChatModelAgentMiddleware, error) {
 	return weft.New(ctx, cfg)

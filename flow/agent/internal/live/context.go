@@ -1,0 +1,29 @@
+package live
+
+import (
+	"context"
+	"errors"
+)
+
+// runContext returns a context for a run in the context of its caller, that end makes end early, and leave takes from the
+// caller's. A run that is over leaves and does not end: those who observe it may still be at work with its context, and
+// callers whose contexts live for long would keep one of each run.
+func runContext(caller context.Context) (ctx context.Context, end, leave func()) {
+	ctx = context.WithoutCancel(caller)
+	release := func() {}
+	deadline, limited := caller.Deadline()
+	if limited {
+		ctx, release = context.WithDeadline(ctx, deadline)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(caller, func() {
+		if !limited || !errors.Is(caller.Err(), context.DeadlineExceeded) { // that says the deadline of ctx itself
+			cancel(context.Cause(caller))
+		}
+	})
+	end = func() {
+		cancel(nil)
+		release()
+	}
+	return ctx, end, func() { stop() }
+}
