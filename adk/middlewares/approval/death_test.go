@@ -3,6 +3,7 @@ package approval_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,6 +26,25 @@ func (again) Idempotent() bool { return true }
 // TestApproval_IsGivenOnceAlthoughTheProcessDiesInTheCall: the call that was approved is made again after the death, by
 // the same decision, and nobody else's call is. Rules distributed/C6.
 func TestApproval_IsGivenOnceAlthoughTheProcessDiesInTheCall(t *testing.T) {
+	for depth, name := range []string{"alone", "in a tool", "two tools deep"} {
+		t.Run(name, func(t *testing.T) { approvedOnce(t, depth) })
+	}
+}
+
+// inTools is an agent inside so many tools of agents.
+func inTools(t *testing.T, agent adk.Agent, depth int) adk.Agent {
+	for i := range depth {
+		around, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "around" + strconv.Itoa(i), Description: "a",
+			Model: adktest.NewRecallingModel[*schema.Message](t, adktest.Calls(adktest.Call(agent.Name(t.Context()), `{"request":"pay"}`)),
+				adktest.Says("done")),
+			ToolsConfig: adktest.Tools(adk.NewAgentTool(t.Context(), agent))})
+		require.NoError(t, err)
+		agent = around
+	}
+	return agent
+}
+
+func approvedOnce(t *testing.T, depth int) {
 	store := checkpoint.NewMemoryStore()
 	ledger := approval.StoreLedger(store)
 	calls := 0
@@ -46,7 +66,7 @@ func TestApproval_IsGivenOnceAlthoughTheProcessDiesInTheCall(t *testing.T) {
 			Model:       adktest.NewRecallingModel[*schema.Message](t, adktest.Calls(adktest.Call("pay", "{}")), adktest.Says("done")),
 			ToolsConfig: adktest.Tools(again{pay}), Handlers: []adk.ChatModelAgentMiddleware{asks}})
 		require.NoError(t, err)
-		return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, CheckPointStore: store, Durability: adk.EveryStep})
+		return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: inTools(t, agent, depth), CheckPointStore: store, Durability: adk.EveryStep})
 	}
 	var request *approval.Request
 	var point string
