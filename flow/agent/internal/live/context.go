@@ -3,11 +3,12 @@ package live
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 )
 
 // runContext returns a context for a run in the context of its caller, that end makes end early, and leave takes from the
-// caller's. A run that is over leaves and does not end: those who observe it may still be at work with its context, and
-// callers whose contexts live for long would keep one of each run.
+// caller's. A run that is over leaves and does not end, also if end is called later, when its reader has read everything: those
+// who observe it may still be at work with its context, and callers whose contexts live for long would keep one of each run.
 func runContext(caller context.Context) (ctx context.Context, end, leave func()) {
 	ctx = context.WithoutCancel(caller)
 	release := func() {}
@@ -21,9 +22,15 @@ func runContext(caller context.Context) (ctx context.Context, end, leave func())
 			cancel(context.Cause(caller))
 		}
 	})
+	var over atomic.Bool
 	end = func() {
-		cancel(nil)
-		release()
+		if !over.Load() {
+			cancel(nil)
+			release()
+		}
 	}
-	return ctx, end, func() { stop() }
+	return ctx, end, func() {
+		over.Store(true)
+		stop()
+	}
 }

@@ -45,8 +45,9 @@ func TestRunContext(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		caller, cancel := context.WithCancel(context.Background())
-		over, _, leave := runContext(caller)
+		over, endOver, leave := runContext(caller)
 		leave()
+		endOver() // its reader has read everything
 		closed, end, _ := runContext(caller)
 		end()
 		require.ErrorIs(t, closed.Err(), context.Canceled)

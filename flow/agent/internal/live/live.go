@@ -51,8 +51,8 @@ func (t *Text) Stream(
 	s := &result{owner: t, w: w, began: make(chan struct{})}
 	failed := make(chan error, 1)
 	go func() {
-		defer leave()
 		defer w.Close()
+		defer leave() // before the reader sees the end
 		out, err := run(context.WithValue(ctx, key{}, s))
 		switch {
 		case err == nil:
