@@ -3,7 +3,6 @@ package dispatch_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -90,7 +89,7 @@ func workUntilKilled(t *testing.T, dir string) {
 	require.Eventually(t, func() bool {
 		counts, err := store.Count(ctx, checkpoint.Query{})
 		return err == nil && counts[checkpoint.Done]+counts[checkpoint.Failed] == 7
-	}, 50*time.Second, 50*time.Millisecond, fmt.Sprint("runs that have not ended"))
+	}, 50*time.Second, 50*time.Millisecond, "runs that have not ended")
 	cancel()
 	require.NoError(t, <-ended)
 }
