@@ -32,6 +32,9 @@ func (l *lease) Settle(ctx context.Context, settlement checkpoint.Settlement) er
 	if err == nil || errors.Is(err, checkpoint.ErrLeaseLost) {
 		l.Abandon()
 	}
+	if err == nil {
+		l.store.sweepNow(ctx)
+	}
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -72,6 +73,8 @@ type engine struct {
 	appends    group[*appending]
 	renewals   group[*renewing]
 	sleepers   sleepers
+	// swept is when runs that have expired were looked for last, in nanoseconds since 1970.
+	swept atomic.Int64
 	// stops has the leases of this process look for requests to stop, by the numbers of the rows.
 	stops *storekit.StopWatch[int64, *lease]
 	// closed is closed by close, which may be called again.

@@ -3,6 +3,7 @@ package sqlrun
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
 )
@@ -99,4 +100,19 @@ func (t *transaction) expired(ctx context.Context, n int) (expired []*row, err e
 		expired = append(expired, r)
 	}
 	return expired, rows.Err()
+}
+
+// sweepEvery is how often runs that have expired are removed when others are settled, and sweptThen how many of them.
+const (
+	sweepEvery = time.Minute
+	sweptThen  = 100
+)
+
+// sweepNow removes runs that have expired, now and then, when another one is settled: programs without workers have nobody
+// else who does. It is a service: what it cannot do, it leaves.
+func (s *Store) sweepNow(ctx context.Context) {
+	last, now := s.swept.Load(), time.Now().UnixNano()
+	if time.Duration(now-last) > sweepEvery && s.swept.CompareAndSwap(last, now) {
+		_, _ = s.Sweep(ctx, sweptThen)
+	}
 }
