@@ -28,6 +28,9 @@ type Config struct {
 	AutoMigrate bool
 	// Retention is how long runs are kept.
 	Retention checkpoint.Retention
+	// SweepEvery is how often runs that have expired are removed when others are settled, up to 100 of them. The default is a
+	// minute; negative is never.
+	SweepEvery time.Duration
 	// Patience is for how long a call is tried when the database is busy or out of reach. The default is a minute.
 	Patience time.Duration
 	// AnswerIn is how long an attempt may take before it is given up and made again. The default is 0, for ever: a network
@@ -73,6 +76,7 @@ type engine struct {
 	appends    group[*appending]
 	renewals   group[*renewing]
 	sleepers   sleepers
+	sweepEvery time.Duration
 	// swept is when runs that have expired were looked for last, in nanoseconds since 1970.
 	swept atomic.Int64
 	// stops has the leases of this process look for requests to stop, by the numbers of the rows.
@@ -102,6 +106,10 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	e := &engine{db: conf.DB, reads: conf.Reads, dialect: conf.Dialect, writer: w, retention: conf.Retention,
 		patience: conf.Patience, answerIn: conf.AnswerIn, announce: conf.Announce,
 		announceStop: conf.AnnounceStop, closed: make(chan struct{})}
+	if e.sweepEvery = conf.SweepEvery; e.sweepEvery == 0 {
+		e.sweepEvery = time.Minute
+	}
+	e.swept.Store(time.Now().UnixNano())
 	e.stops = storekit.NewStopWatch[int64](e.lookForStops, conf.HearsStops)
 	e.close = sync.OnceFunc(func() { close(e.closed) })
 	if e.reads == nil {

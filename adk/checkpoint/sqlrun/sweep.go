@@ -102,17 +102,14 @@ func (t *transaction) expired(ctx context.Context, n int) (expired []*row, err e
 	return expired, rows.Err()
 }
 
-// sweepEvery is how often runs that have expired are removed when others are settled, and sweptThen how many of them.
-const (
-	sweepEvery = time.Minute
-	sweptThen  = 100
-)
+// sweptThen is how many runs that have expired are removed when another one is settled.
+const sweptThen = 100
 
 // sweepNow removes runs that have expired, now and then, when another one is settled: programs without workers have nobody
 // else who does. It is a service: what it cannot do, it leaves.
 func (s *Store) sweepNow(ctx context.Context) {
 	last, now := s.swept.Load(), time.Now().UnixNano()
-	if time.Duration(now-last) > sweepEvery && s.swept.CompareAndSwap(last, now) {
+	if s.sweepEvery > 0 && time.Duration(now-last) > s.sweepEvery && s.swept.CompareAndSwap(last, now) {
 		_, _ = s.Sweep(ctx, sweptThen)
 	}
 }

@@ -185,17 +185,17 @@ func TestNew_RefusesTablesOfAnOlderBuild(t *testing.T) {
 // TestSettle_RemovesWhatHasExpired: a program without workers does not keep runs that have ended for ever.
 // Rule distributed/C2.
 func TestSettle_RemovesWhatHasExpired(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "runs.db")
-	for _, id := range []string{"first", "second"} { // each as in a program of its own
-		s, err := New(t.Context(), Config{Path: path, Retention: checkpoint.Retention{Done: time.Millisecond}})
-		require.NoError(t, err)
+	of := newStore(t)
+	s, err := sqlrun.New(t.Context(), sqlrun.Config{DB: of.writes, Reads: of.reads, Dialect: Dialect(), SweepEvery: time.Nanosecond,
+		Retention: checkpoint.Retention{Done: time.Millisecond}})
+	require.NoError(t, err)
+	for _, id := range []string{"first", "second"} {
 		l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
 		require.NoError(t, err)
 		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done}))
 		_, kept, err := s.Inspect(t.Context(), "first")
 		require.NoError(t, err)
 		require.Equal(t, id == "first", kept)
-		require.NoError(t, s.Close())
 		time.Sleep(10 * time.Millisecond) // it expires
 	}
 }
