@@ -33,14 +33,28 @@ func (c *clock) now(ctx context.Context) (time.Time, error) {
 			return server.Add(passed).Truncate(time.Microsecond), nil
 		}
 	}
+	asked := time.Now()
 	server, err := c.ask(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
+	heard := time.Now()
+	if !here.IsZero() { // an answer that took longer than the last one must not set the clock back
+		if counted := c.counted(heard); counted.Sub(server) <= heard.Sub(asked) && counted.After(server) {
+			server = counted
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.server, c.here = server, time.Now()
+	c.server, c.here = server, heard
 	return server.Truncate(time.Microsecond), nil
+}
+
+// counted is the time that the clock would show, counted on from the last answer of the server.
+func (c *clock) counted(heard time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server.Add(heard.Sub(c.here))
 }
 
 // ask has the server say what time it is, as part of what it knows of the stream.
