@@ -66,8 +66,7 @@ func inSequence(t *testing.T, a adk.Agent) adk.Agent {
 }
 
 // TestStretch_UsesAnAnswerThatItWasStoppedWith: a run that is stopped at once while a call has its answer, by a person or
-// by a worker whose time is over, asks nobody again, wherever the call is; also when it is stopped twice, and when its
-// process dies in between.
+// by a worker whose time is over, asks nobody again, wherever the call is; also when it is stopped twice.
 // Rule distributed/C6.
 func TestStretch_UsesAnAnswerThatItWasStoppedWith(t *testing.T) {
 	for place := range placesOfAgents {
