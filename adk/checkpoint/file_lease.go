@@ -23,8 +23,9 @@ type fileLease struct {
 	// running: the row says that the run is running. appends counts records.
 	running bool
 	appends int
-	// seen is when the row was changed that was looked at last for a request to stop.
-	seen time.Time
+	// seen is the file of the row that was looked at last for a request to stop, and told the last request that was found.
+	seen seenFile
+	told StopRequest
 	over bool
 	// settling says that a row was written, or perhaps not, which gives the lease back.
 	settling bool
@@ -107,15 +108,16 @@ func lookForStops(_ context.Context, held []*fileLease) (lost []*fileLease) {
 // lookForStop finds a request to stop, if the row was changed since it was looked at. The caller has l.mu.
 func (l *fileLease) lookForStop() {
 	info, err := os.Stat(l.store.path(l.ID(), rowFile))
-	if err != nil || info.ModTime().Equal(l.seen) {
+	if err != nil || l.seen.isStill(info) {
 		return
 	}
-	l.seen = info.ModTime()
+	l.seen = see(info)
 	f, err := readRowFile(l.store.path(l.ID(), rowFile))
-	if err != nil || f == nil || f.Row.Stopping == nil {
+	if err != nil || f == nil || f.Row.Stopping == nil || *f.Row.Stopping == l.told {
 		return
 	}
-	l.Deliver(*f.Row.Stopping)
+	l.told = *f.Row.Stopping
+	l.Deliver(l.told)
 }
 
 func (l *fileLease) Set(ctx context.Context, id string, checkPoint []byte) error {

@@ -339,9 +339,32 @@ type rowCache struct {
 }
 
 type cachedRow struct {
+	seen seenFile
+	row  fileRow
+}
+
+// seenFile tells whether a file is still the one that was read. The zero value is no file.
+type seenFile struct {
 	modified time.Time
 	size     int64
-	row      fileRow
+}
+
+// clockTick is more than the steps in which systems count the time that a file was modified: 4 ms on many, 2 s on few. Two
+// writes within a step have the same time.
+const clockTick = 50 * time.Millisecond
+
+// see notes the state of a file before it is read. One that was modified just now counts as changed at the next look, as a
+// write after the reading could have the same time.
+func see(info os.FileInfo) seenFile {
+	if time.Since(info.ModTime()) < clockTick {
+		return seenFile{}
+	}
+	return seenFile{info.ModTime(), info.Size()}
+}
+
+// isStill reports whether the file has not been written since.
+func (f seenFile) isStill(info os.FileInfo) bool {
+	return f.modified.Equal(info.ModTime()) && f.size == info.Size() && !f.modified.IsZero()
 }
 
 // read returns a copy of a row, nil if it has just been removed.
@@ -353,12 +376,12 @@ func (c *rowCache) read(path string, e os.DirEntry) (*fileRow, error) {
 	c.mu.Lock()
 	known, ok := c.rows[path]
 	c.mu.Unlock()
-	if !ok || !known.modified.Equal(info.ModTime()) || known.size != info.Size() {
+	if !ok || !known.seen.isStill(info) {
 		f, err := readRowFile(path)
 		if err != nil || f == nil {
 			return nil, err
 		}
-		known = cachedRow{info.ModTime(), info.Size(), *f}
+		known = cachedRow{see(info), *f}
 		c.mu.Lock()
 		if c.rows == nil || len(c.rows) > mostCachedRows {
 			c.rows = map[string]cachedRow{}

@@ -24,3 +24,23 @@ func TestStop_ReachesTheHolderOfARunInMemory(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	checkpointtest.Stops(t, store, store)
 }
+
+// TestStop_TheLastOfTwoInARowArrives: the second one may be written before the clock of the file system has moved on.
+// Rule distributed/F18.
+func TestStop_TheLastOfTwoInARowArrives(t *testing.T) {
+	store, err := checkpoint.NewFileStore(t.TempDir())
+	require.NoError(t, err)
+	for range 50 {
+		l, err := store.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+		require.NoError(t, err)
+		require.NoError(t, store.Stop(t.Context(), "run", checkpoint.StopRequest{Reason: "when it suits"}))
+		require.NoError(t, store.Stop(t.Context(), "run", checkpoint.StopRequest{Reason: "now", Immediate: true}))
+		var last checkpoint.StopRequest
+		for len(l.Stops()) > 0 {
+			last = <-l.Stops()
+		}
+		require.Equal(t, "now", last.Reason)
+		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done}))
+		require.NoError(t, store.Remove(t.Context(), "run", false))
+	}
+}
