@@ -186,16 +186,22 @@ func TestNew_RefusesTablesOfAnOlderBuild(t *testing.T) {
 // Rule distributed/C2.
 func TestSettle_RemovesWhatHasExpired(t *testing.T) {
 	of := newStore(t)
-	s, err := sqlrun.New(t.Context(), sqlrun.Config{DB: of.writes, Reads: of.reads, Dialect: Dialect(), SweepEvery: time.Nanosecond,
-		Retention: checkpoint.Retention{Done: time.Millisecond}})
-	require.NoError(t, err)
-	for _, id := range []string{"first", "second"} {
+	settle := func(id string, sweepEvery time.Duration) *sqlrun.Store {
+		s, err := sqlrun.New(t.Context(), sqlrun.Config{DB: of.writes, Reads: of.reads, Dialect: Dialect(), SweepEvery: sweepEvery,
+			Retention: checkpoint.Retention{Done: time.Millisecond}})
+		require.NoError(t, err)
 		l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
 		require.NoError(t, err)
 		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done}))
-		_, kept, err := s.Inspect(t.Context(), "first")
-		require.NoError(t, err)
-		require.Equal(t, id == "first", kept)
-		time.Sleep(10 * time.Millisecond) // it expires
+		return s
 	}
+	s := settle("first", -1)
+	time.Sleep(10 * time.Millisecond) // it expires
+	_, kept, err := s.Inspect(t.Context(), "first")
+	require.NoError(t, err)
+	require.True(t, kept)
+	settle("second", time.Nanosecond)
+	_, kept, err = s.Inspect(t.Context(), "first")
+	require.NoError(t, err)
+	require.False(t, kept)
 }
