@@ -1,0 +1,18 @@
+package main
+
+import (
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/examples/internal/drive"
+	"github.com/weftgo/weft/flow/agent/react"
+)
+
+func driver() {
+	agent, err := react.NewAgent(drive.Context(), &react.AgentConfig{
+		ToolCallingModel: drive.ToolCaller(adktest.Calls(adktest.Call("look", "{}")), adktest.Streams("Do", "ne.")),
+		ToolsConfig:      compose.ToolsNodeConfig{Tools: []tool.BaseTool{drive.Tool("look", adktest.Says("seen"))}},
+	})
+	drive.Check(err)
+	drive.Check(show(drive.Context(), agent, "Look."))
+}
