@@ -57,6 +57,40 @@ func TestResume_AnswerIsEmittedBehindEventsOfHooks(t *testing.T) {
 	}
 }
 
+// TestResume_AnswerThatAGateHeldSaysThatItWasEmittedBefore: a gate asks behind the answer, which the resumed run emits again.
+func TestResume_AnswerThatAGateHeldSaysThatItWasEmittedBefore(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		gate := &hooked[Message]{finalAnswer: func(ctx context.Context, s *ChatModelAgentState) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
+			if target, _, _ := tool.GetResumeContext[any](ctx); target {
+				return ctx, AcceptFinalAnswer, s, nil
+			}
+			return ctx, AcceptFinalAnswer, s, tool.Interrupt(ctx, "may it go out?")
+		}}
+		a := setup(t, recall(schema.AssistantMessage("THE ANSWER", nil)), nil, with[Message](gate))
+		r := NewRunner(t.Context(), RunnerConfig{Agent: a, CheckPointStore: memory{}, EnableStreaming: streaming})
+		emitted := func(events *AsyncIterator[*AgentEvent]) (replays []bool, asked map[string]any) {
+			for e := range events.All() {
+				require.NoError(t, e.Err)
+				if e.Action != nil && e.Action.Interrupted != nil {
+					asked = map[string]any{e.Action.Interrupted.InterruptContexts[0].ID: true}
+					continue
+				}
+				m, _, err := GetMessage(e)
+				require.NoError(t, err)
+				require.Equal(t, "THE ANSWER", m.Content)
+				replays = append(replays, e.IsReplay())
+			}
+			return replays, asked
+		}
+		replays, asked := emitted(r.Query(t.Context(), "hi", WithCheckPointID("1")))
+		require.Equal(t, []bool{false}, replays)
+		resumed, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: asked})
+		require.NoError(t, err)
+		replays, _ = emitted(resumed)
+		require.Equal(t, []bool{true}, replays)
+	}
+}
+
 // TestResume_AgentToolGivesItsAnswer: the result of an agent tool that was cancelled behind its answer is the answer,
 // and not what a hook emitted when it was resumed.
 func TestResume_AgentToolGivesItsAnswer(t *testing.T) {

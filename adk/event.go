@@ -206,6 +206,7 @@ func (o eventOrigin) isReplayed() bool { return o == originReplayedSteps || o ==
 // and its methods:
 //
 //   - IsInner: whether it is of an agent that runs as a tool
+//   - IsReplay: whether an earlier part of the run has emitted it
 //   - IsPiece: whether its message is a piece of one
 type AgentEvent = TypedAgentEvent[*schema.Message]
 

@@ -26,6 +26,11 @@ func WithActiveAgent(name string) AgentRunOption {
 // an event is for looking at: its message is not part of what the agents of the run have said to each other.
 func (e *TypedAgentEvent[M]) IsInner() bool { return e.origin == originInner }
 
+// IsReplay reports whether an earlier part of the run has emitted the event: before it was interrupted, cancelled, or its process
+// died. A resumed run emits what it had come to, so that its reader has the whole answer wherever it reads; one that shows
+// both parts on one page leaves replays out. They are not recorded and not stored again.
+func (e *TypedAgentEvent[M]) IsReplay() bool { return e.origin.isReplayed() }
+
 // activeAgent is the agent that a run begins with: the one of [WithActiveAgent], or root itself.
 func activeAgent[M MessageType](ctx context.Context, root TypedAgent[M], name string) (TypedAgent[M], error) {
 	if name == "" || root.Name(ctx) == name {
