@@ -78,8 +78,7 @@ func testHookOrder[M MessageType](t *testing.T, streaming bool) {
 	const run = "/1BA/2BA"
 	turn := []string{
 		"1 BM (" + run + ")", "2 BM (" + run + "/1BM)",
-		"2 WM (" + run + "/1BM/2BM)", "1 WM (" + run + "/1BM/2BM)",
-		"1 before", "2 before", "model", "2 after", "1 after",
+		"1 WM (" + run + "/1BM/2BM)", "1 before", "2 WM (" + run + "/1BM/2BM)", "2 before", "model", "2 after", "1 after",
 		"1 AM (" + run + "/1BM/2BM)", "2 AM (" + run + "/1BM/2BM/1AM)",
 	}
 	want := slices.Concat([]string{"1 BA ()", "2 BA (/1BA)"}, turn,
@@ -87,6 +86,71 @@ func testHookOrder[M MessageType](t *testing.T, streaming bool) {
 		turn,
 		[]string{"1 FA (" + run + ")", "2 FA (" + run + "/1FA)", "1 AA (" + run + ")", "2 AA (" + run + "/1AA)"})
 	require.Equal(t, want, notes.all())
+}
+
+// wrapCall is a wrapped model as one function, for both ways of calling it.
+type wrapCall[M MessageType] func(ctx context.Context, inner model.BaseModel[M], input []M, opts []model.Option) (*schema.StreamReader[M], error)
+
+// wrapperOf is a WrapModel of a function, and notes that it was asked, for which tools, in which context.
+func wrapperOf[M MessageType](name string, notes *diary, do wrapCall[M]) *hooked[M] {
+	return &hooked[M]{wrapModel: func(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (model.BaseModel[M], error) {
+		var tools []string
+		for _, t := range mc.Tools {
+			tools = append(tools, t.Name)
+		}
+		notes.add("%s %v %v", name, ctx.Value(passedOnKey{}), tools)
+		return wrapperModel[M]{m, do}, nil
+	}}
+}
+
+type passedOnKey struct{}
+
+type wrapperModel[M MessageType] struct {
+	inner model.BaseModel[M]
+	do    wrapCall[M]
+}
+
+func (w wrapperModel[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (answer M, err error) {
+	s, err := w.do(ctx, w.inner, input, opts)
+	if err != nil {
+		return answer, err
+	}
+	return s.Recv()
+}
+
+func (w wrapperModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	return w.do(ctx, w.inner, input, opts)
+}
+
+// TestWrapModel_IsCalledWhenTheWrapperAroundItCallsOn: with what that one passes on, each time that it calls, and not at all if it
+// answers by itself.
+// Rule agent/H-2.
+func TestWrapModel_IsCalledWhenTheWrapperAroundItCallsOn(t *testing.T) {
+	bubbled(t, testLateWrapModel[ordinary], testLateWrapModel[agentic])
+}
+
+func testLateWrapModel[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	only := model.WithTools([]*schema.ToolInfo{{Name: "only"}})
+	for name, c := range map[string]struct {
+		first wrapCall[M]
+		want  []string
+	}{
+		"passes on": {func(ctx context.Context, inner model.BaseModel[M], input []M, opts []model.Option) (*schema.StreamReader[M], error) {
+			return inner.Stream(context.WithValue(ctx, passedOnKey{}, "from 1"), input, append(opts, only)...)
+		}, []string{"1 <nil> [t]", "2 from 1 [only]"}},
+		"answers by itself": {func(context.Context, model.BaseModel[M], []M, []model.Option) (*schema.StreamReader[M], error) {
+			return schema.StreamReaderFromArray([]M{d.answer("cached")}), nil
+		}, []string{"1 <nil> [t]"}},
+	} {
+		var notes diary
+		plain := func(ctx context.Context, inner model.BaseModel[M], input []M, opts []model.Option) (*schema.StreamReader[M], error) {
+			return inner.Stream(ctx, input, opts...)
+		}
+		a := setup(t, says(d.answer("done")), []tool.BaseTool{echo("t")}, with[M](wrapperOf("1", &notes, c.first), wrapperOf("2", &notes, plain)))
+		read(t, ask(t.Context(), TypedAgent[M](a), streaming))
+		require.Equal(t, c.want, notes.all(), name)
+	}
 }
 
 // TestHooks_ErrorEndsTheRun: an error of any hook is the run's error, and later handlers are not called.

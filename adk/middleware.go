@@ -109,8 +109,9 @@ type TypedChatModelAgentMiddleware[M MessageType] interface {
 	// state that it returns is kept, and is what the model gets. The context becomes that of the turn: of wrappers, model
 	// and AfterModelRewriteState.
 	BeforeModelRewriteState(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error)
-	// WrapModel is called for each call of the model, retries and failover among them, and returns a model around m.
-	// What it changes in the input is not kept; changes of the answer are.
+	// WrapModel is called for each call of the model, retries and failover among them, and returns a model around m. It is called
+	// when the wrapper of the middleware before it calls on, with the context and the tools that this one passes on, and not at
+	// all if that answers by itself. What it changes in the input is not kept; changes of the answer are.
 	WrapModel(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (model.BaseModel[M], error)
 	// AfterModelRewriteState is called after each turn of the model, whose answer is the last message. The state that
 	// it returns is kept, and its last message decides how the run continues.

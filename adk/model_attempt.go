@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 
 	"github.com/weftgo/weft/adk/internal/eager"
 	"github.com/weftgo/weft/components/model"
@@ -87,25 +88,68 @@ func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], reque
 	}
 }
 
-// wrapped is the target inside the middlewares that wrap models. Those are asked for every call.
+// wrapped is the target inside the middlewares that wrap models. The outermost one is asked for its wrapper here.
 func (a *modelAttempt[M]) wrapped(
 	ctx context.Context, target *modelTarget[M], opts []model.Option,
 ) (_ context.Context, m model.BaseModel[M], err error) {
 	handlers := a.turn.chain.handlers
-	m = identifiedModel[M]{target}
 	if handlers.modelSender {
 		ctx = context.WithValue(ctx, attemptKey[M]{}, a)
 	}
+	m = identifiedModel[M]{target}
 	if len(handlers.wrapModel) == 0 {
 		return ctx, m, nil
 	}
-	mc := a.turn.hookContext(toolsIn(opts))
-	for i := len(handlers.wrapModel) - 1; i >= 0; i-- {
-		if m, err = handlers.wrapModel[i].doWrapModel(ctx, m, mc); err != nil {
-			return ctx, nil, err
+	about := a.turn.hookContext(toolsIn(opts))
+	for i, inside := len(handlers.wrapModel)-1, make([]wrapping[M], len(handlers.wrapModel)-1); i > 0; i-- {
+		inside[i-1] = wrapping[M]{target, &handlers.wrapModel[i], m, about, opts}
+		m = &inside[i-1]
+	}
+	m, err = handlers.wrapModel[0].doWrapModel(ctx, m, about)
+	return ctx, m, err
+}
+
+// wrapping is a middleware with what it is to wrap. It is asked for its wrapper when it is called, so that it sees the context
+// and the options that the one around it passes on, and is not asked if that one answers by itself. It is safe for concurrent
+// use, as a middleware may call what it wraps several times at once.
+type wrapping[M MessageType] struct {
+	*modelTarget[M]
+	handler *handler[M]
+	inner   model.BaseModel[M]
+	// about and opts are what the attempt began with.
+	about *TypedModelContext[M]
+	opts  []model.Option
+}
+
+// wrapped asks the middleware.
+func (w *wrapping[M]) wrapped(ctx context.Context, opts []model.Option) (model.BaseModel[M], error) {
+	about := w.about
+	if len(opts) != len(w.opts) || len(opts) > 0 && &opts[0] != &w.opts[0] { // not what the attempt began with
+		if tools := toolsIn(opts); !slices.Equal(tools, about.Tools) {
+			changed := *about
+			changed.Tools = tools
+			about = &changed
 		}
 	}
-	return ctx, m, nil
+	return w.handler.doWrapModel(ctx, w.inner, about)
+}
+
+// Generate calls the target inside the middlewares.
+func (w *wrapping[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (answer M, err error) {
+	m, err := w.wrapped(ctx, opts)
+	if err != nil {
+		return answer, err
+	}
+	return m.Generate(ctx, input, opts...)
+}
+
+// Stream calls the target inside the middlewares.
+func (w *wrapping[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	m, err := w.wrapped(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return m.Stream(ctx, input, opts...)
 }
 
 // generate calls the target inside the middlewares. A call in a run that can be cancelled is given up when that is to
