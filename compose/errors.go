@@ -53,13 +53,22 @@ func (e *RunError) Unwrap() error { return e.err }
 const pathRule = "\n------------------------\nnode path: "
 
 // Error gives the kind, the original text and, if there is one, the node path, on two lines of its own. [ErrorLine]
-// puts it all on one.
+// puts it all on one. The path of a graph further inside is part of that path, and is not repeated.
 func (e *RunError) Error() string {
 	text := fmt.Sprintf("[%s] %v", e.kind, e.err)
-	if len(e.path) == 0 {
-		return text
+	var inner *RunError
+	if errors.As(e.err, &inner) && len(inner.path) > 0 {
+		text = strings.Replace(text, inner.pathText(), "", 1)
 	}
-	return text + pathRule + "[" + strings.Join(e.path, ", ") + "]"
+	return text + e.pathText()
+}
+
+// pathText is what the text of the error ends with.
+func (e *RunError) pathText() string {
+	if len(e.path) == 0 {
+		return ""
+	}
+	return pathRule + "[" + strings.Join(e.path, ", ") + "]"
 }
 
 // ErrorLine returns the text of an error on one line, for logs and for people: node paths follow what failed after a
