@@ -28,7 +28,7 @@ $(BIN)/temporal-devserver: $(wildcard ext/engine/temporal/devserver/*.go) ext/en
 # workflowcheck finds what a replay could do otherwise.
 temporal: tools
 	@cd ext/engine/temporal && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && \
-		GOWORK=off $(BIN)/workflowcheck ./... && GOWORK=off $(GO) test -race -json ./... | $(BIN)/testcount
+		GOWORK=off $(BIN)/workflowcheck ./... && GOWORK=off $(GO) test -race -timeout 30m -json ./... | $(BIN)/testcount
 
 # chaos has CHAOS orders paid by worker processes that are killed and frozen, on SQLite, on PostgreSQL and on Temporal,
 # whose server is killed, too: each order is approved once and paid once. What is not installed is skipped, but in CI.
@@ -36,11 +36,11 @@ CHAOS ?= 500
 chaos: tools
 	@cd examples && $(GO) run ./workers -runs $(CHAOS)
 	@cd ext/store/postgres && WEFT_CHAOS=$(CHAOS) $(GO) test -count 1 -timeout 20m -v -run '^TestWorkers_PayEveryOrderOnce$$' .
-	@cd ext/engine/temporal && GOWORK=off WEFT_TEMPORAL_CHAOS=$(CHAOS) $(GO) test -count 1 -timeout 20m -v -run '^TestChaos_' .
+	@cd ext/engine/temporal && GOWORK=off WEFT_TEMPORAL_CHAOS=$(CHAOS) $(GO) test -count 1 -timeout 30m -v -run '^TestChaos_' .
 
 # recipes tests examples/recipes, runs on queues, which is outside of the workspace for the same reason.
 recipes: tools
-	@cd examples/recipes && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -race -json ./... | $(BIN)/testcount
+	@cd examples/recipes && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -race -timeout 30m -json ./... | $(BIN)/testcount
 
 fmt:
 	@unformatted=$$(gofmt -l $(MODULES)); \

@@ -166,7 +166,7 @@ func TestChaos_Child(t *testing.T) {
 func startWorkers(t *testing.T, test string, env ...string) (workers []*exec.Cmd, start func() *exec.Cmd) {
 	t.Helper()
 	start = func() *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.timeout=300s")
+		cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.timeout=1800s")
 		cmd.Env = append(os.Environ(), env...)
 		cmd.Stderr = os.Stderr
 		require.NoError(t, cmd.Start())
@@ -213,7 +213,7 @@ func TestChaos_EveryRunPaysOnce(t *testing.T) {
 	killed, frozen, drained := 0, 0, 0
 	answering := &people{e, map[string]checkpoint.Answer{}}
 	for n := 1; answering.answer(t) < chaosRuns; {
-		require.Less(t, time.Since(begun), 4*time.Minute, "the runs do not end")
+		require.Less(t, time.Since(begun), 15*time.Minute, "the runs do not end")
 		time.Sleep(100 * time.Millisecond)
 		if n > chaosDisturbances || time.Since(last) < time.Second {
 			continue
