@@ -47,7 +47,6 @@ func NewSource(values ...[]byte) *Source {
 // entry is where a block with that hash stands in at.
 func (s *Source) entry(hash uint32) *int32 { return &s.at[hash*0x9E3779B1>>s.shift] }
 
-
 // The hash of a block is that of Rabin and Karp.
 const base = 0x01000193
 
