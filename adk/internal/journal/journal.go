@@ -79,6 +79,8 @@ type Journal struct {
 	// started are the calls that began since the run began, or was resumed from its checkpoint. It does not change after
 	// Adopt.
 	started map[string]bool
+	// begunAgain are those of them that this process has begun once more.
+	begunAgain map[string]bool
 	// now is known and what this process recorded, without what is used up.
 	now map[string]*steps
 	// visits are those that this process began, by position.
@@ -412,6 +414,18 @@ func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
+}
+
+// alive asks the store whether this process still has the run, as a record that is written does.
+func (j *Journal) alive(ctx context.Context) (err error) {
+	defer BlameStore(&err)
+	lease, ok := j.store.(core.RunLease)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SavingTime)
+	defer cancel()
+	return lease.Renew(ctx)
 }
 
 // appendDone records what has happened, also when the context has ended meanwhile: nobody could find out later.
