@@ -74,8 +74,13 @@ func decode(data []byte) (*Record, error) {
 		return nil, errWrongSum
 	}
 	r, err := unmarshal(data[:end])
+	if int(mark[2]) > Format { // of a newer Weft perhaps some of it can be read: whose it is
+		var v any
+		_ = new(serialization.InternalSerializer).Unmarshal(data[:end], &v)
+		r, _ = v.(*Record)
+	}
 	if other := checkFormat(int(mark[2])); other != nil {
-		return r, other // of a newer Weft perhaps some of it can be read: whose it is
+		return r, other
 	}
 	if err == nil && mark[1] == 'a' {
 		r.attached = data[end : n-sizeSize]
@@ -83,9 +88,10 @@ func decode(data []byte) (*Record, error) {
 	return r, err
 }
 
+// unmarshal reads a record. One with a field that this format does not have is refused: what it says would be lost.
 func unmarshal(data []byte) (*Record, error) {
 	var v any
-	if err := new(serialization.InternalSerializer).Unmarshal(data, &v); err != nil {
+	if err := new(serialization.InternalSerializer).UnmarshalStrict(data, &v); err != nil {
 		return nil, err
 	}
 	r, ok := v.(*Record)

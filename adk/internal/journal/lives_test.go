@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -319,4 +320,22 @@ func TestStart_WritesNothingInAContextThatHasEnded(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, j.Root().Begin("a", false).Call("c", 1).Start(ctx), context.Canceled)
 	require.Len(t, store.records["1"], 1)
+}
+
+// TestReplay_RefusesAFieldThatItDoesNotKnow: of a record of this format nothing is passed over.
+// Rule distributed/J8.
+func TestReplay_RefusesAFieldThatItDoesNotKnow(t *testing.T) {
+	with := func(format byte) []byte {
+		data := rec(KindBegin, "a", 1, func(r *Record) { r.Format = int(format) })
+		n := len(data) - sumSize - markSize
+		data = bytes.Replace(data[:n], []byte(`"Kind"`), []byte(`"Agent":"a","Kind"`), 1)
+		mark := []byte{'w', 'r', format}
+		return append(binary.LittleEndian.AppendUint32(data, sumOf(data, mark)), mark...)
+	}
+	_, _, err := replayOf(t, with(Format))
+	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorContains(t, err, `there is no field "Agent"`)
+	_, _, err = replayOf(t, with(Format+1))
+	require.ErrorIs(t, err, core.ErrNewerFormat)
+	require.ErrorContains(t, err, "life a")
 }
