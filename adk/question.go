@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
@@ -193,12 +194,11 @@ func CheckAnswers(ctx context.Context, store CheckPointStore, id string, answers
 	if isNilStore(store) {
 		return errStoreNilForResume
 	}
-	data, exists, err := store.Get(ctx, id)
+	saved, err := readStopped(ctx, store, id)
 	if err != nil {
 		return fmt.Errorf("failed to read what run %q asks: %w", id, err)
 	}
-	saved, unknown := openRun(data)
-	if !exists || unknown != nil {
+	if saved == nil {
 		return nil
 	}
 	values := make(map[string]any, len(answers))
@@ -208,6 +208,34 @@ func CheckAnswers(ctx context.Context, store CheckPointStore, id string, answers
 		}
 	}
 	return saved.checkAnswers(values)
+}
+
+// readStopped reads what a run is saved with, nil if there is nothing that this program can read.
+func readStopped(ctx context.Context, store CheckPointStore, id string) (*runDocument, error) {
+	var data []byte
+	if _, ok := store.(CheckPointJournal); ok {
+		past, err := journal.New(store, id).Replay(ctx)
+		var record *core.JournalError
+		switch {
+		case errors.As(err, &record), errors.Is(err, core.ErrJournalDamaged), errors.Is(err, core.ErrCheckPointNotFound):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		data = past.Run
+	}
+	if data == nil {
+		var exists bool
+		var err error
+		if data, exists, err = store.Get(ctx, id); err != nil || !exists {
+			return nil, err
+		}
+	}
+	saved, unknown := openRun(data)
+	if unknown != nil {
+		return nil, nil
+	}
+	return saved, nil
 }
 
 // checkAnswers has the Infos of a stopped run look at its answers.

@@ -45,6 +45,9 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 	// The run may have ended because its context did: it is saved all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
+	if run.held != nil {
+		return *id, run.settleStop(ctx, signal, as, sealed)
+	}
 	if run.runner.keepSteps { // the checkpoint counts from the record on
 		if err := run.store.Set(ctx, *id, sealed); err != nil {
 			return "", err
@@ -52,16 +55,6 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 		if err := run.root.journal.Stop(ctx); err != nil {
 			return "", err
 		}
-	}
-	if run.held != nil {
-		s := core.Settlement{Status: as, Err: run.held.stopReason()}
-		if !run.runner.keepSteps {
-			s.Checkpoint, s.DropRecords = sealed, true
-		}
-		if as == core.RunWaiting {
-			s.Waiting, s.Infos = waitPoints(signal, run.held.clock.Now())
-		}
-		return *id, run.held.Settle(ctx, s)
 	}
 	if run.runner.keepSteps {
 		return *id, nil
@@ -73,6 +66,25 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 		return *id, run.root.journal.Remove(ctx)
 	}
 	return *id, nil
+}
+
+// settleStop saves a run that this process holds, and gives it back. What it has been saved with before is not written again.
+func (run *runnerRun[M]) settleStop(ctx context.Context, signal *InterruptSignal, as core.RunStatus, sealed []byte) error {
+	s := core.Settlement{Status: as, Err: run.held.stopReason()}
+	inJournal := false
+	if steps := run.steps; steps != nil {
+		var err error
+		if inJournal, err = steps.StopAt(ctx, sealed); err != nil {
+			return err
+		}
+	}
+	if !inJournal {
+		s.Checkpoint, s.DropRecords = sealed, true
+	}
+	if as == core.RunWaiting {
+		s.Waiting, s.Infos = waitPoints(signal, run.held.clock.Now())
+	}
+	return run.held.Settle(ctx, s)
 }
 
 // recordSteps has the steps of the run recorded.
@@ -114,8 +126,9 @@ func (run *runnerRun[M]) openJournal() error {
 		return fmt.Errorf("%w: %w", core.ErrNotSaved, err)
 	}
 	steps := journal.New(store, *id)
+	run.steps = steps
 	run.recordSteps(steps)
-	return steps.Begin(run.exec.Context, input, nil)
+	return steps.Begin(run.exec.Context, input)
 }
 
 // newIDs has the interrupt points of a run that is saved named by the run.
@@ -128,6 +141,7 @@ func (run *runnerRun[M]) newIDs() {
 func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocument, err error) {
 	defer journal.BlameStore(&err)
 	steps := journal.New(run.store, id)
+	run.steps = steps
 	past, err := steps.Replay(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
@@ -142,6 +156,9 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 			return nil, fmt.Errorf("failed to load from checkpoint: %w", &core.CheckPointNotFoundError{ID: id})
 		}
 	}
+	if !past.Died {
+		steps.From(data)
+	}
 	if past.End == nil {
 		past.End = endIn(data)
 	}
@@ -154,8 +171,8 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 	if err := steps.Adopt(saved.rest()); err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
 	}
-	run.past = resumedPast{data: data, died: past.Run != nil, answers: past.Answers, turn: turnwatch.Underway}
-	if past.Run != nil && past.Steps == 0 && len(saved.Points) == 0 {
+	run.past = resumedPast{data: data, died: past.Died, answers: past.Answers, turn: turnwatch.Underway}
+	if past.Died && past.Steps == 0 && len(saved.Points) == 0 {
 		run.past.turn = turnwatch.Tried
 		if past.Lives == 0 && run.held != nil {
 			run.past.turn = turnwatch.Submitted
@@ -195,7 +212,7 @@ func (run *runnerRun[M]) continueJournal(ctx context.Context, answers map[string
 	case run.past.died:
 		return steps.Continue(ctx, run.root.diagnostics.encodeAnswers(ctx, answers))
 	case run.runner.durable:
-		return steps.Begin(ctx, run.past.data, run.root.diagnostics.encodeAnswers(ctx, answers))
+		return steps.BeginAgain(ctx, run.past.data, run.root.diagnostics.encodeAnswers(ctx, answers))
 	}
 	return nil
 }

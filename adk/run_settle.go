@@ -179,7 +179,7 @@ func (run *runnerRun[M]) hasUnleased(ctx context.Context, id string) (bool, erro
 	}
 	past, err := journal.New(run.store, id).Replay(ctx)
 	run.warnOfPast(ctx, id, past)
-	return past.Run != nil, err
+	return past.Died, err
 }
 
 // takeEnd reads what a run that is done has come to.

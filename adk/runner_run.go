@@ -25,6 +25,8 @@ type runnerRun[M MessageType] struct {
 	// saved is what the run continues from, nil for a new one, and past what else the store has of it.
 	saved *runDocument
 	past  resumedPast
+	// steps are the journal that the run was read from, or is recorded in; nil for a new one whose steps are not saved.
+	steps *journal.Journal
 	// answers are what the run is resumed with, by the IDs of interrupt points.
 	answers map[string]any
 	// ended is what the run has come to, if it has ended before.

@@ -76,11 +76,10 @@ func readSteps(ctx context.Context, store CheckPointStore, id string) (h runStep
 			err = fmt.Errorf("failed to read the steps of run %q: %w", id, err)
 		}
 	}()
-	list, err := journalOf(store)
-	if err != nil {
+	if _, err := journalOf(store); err != nil {
 		return h, err
 	}
-	read, err := journal.ReadHistory(ctx, list, id)
+	read, err := journal.ReadHistory(ctx, store, id)
 	if read.Run == nil {
 		if err == nil {
 			err = fmt.Errorf("there are none, or they are not kept (see RunnerConfig.KeepSteps): %w",

@@ -47,6 +47,12 @@ type Info = core.CheckPointInfo
 //	RemoveRecords(ctx context.Context, checkPointID string) error
 type Journal = core.CheckPointJournal
 
+// RecordsFrom is what a [Journal] may also offer: the records behind the first so many, for who has read those. Conversations
+// read less with it. Its method is
+//
+//	ReadRecordsFrom(ctx context.Context, checkPointID string, from int) ([][]byte, error)
+type RecordsFrom = core.RecordsFrom
+
 // ErrNotFound is wrapped by the error of a resume if the store has nothing under the ID: the run has never stopped, or
 // has ended since.
 var ErrNotFound = core.ErrCheckPointNotFound

@@ -46,6 +46,64 @@ func (s *FileStore) ReadRecords(ctx context.Context, checkPointID string) (recor
 	return records, storekit.Failed("read the journal of", checkPointID, err)
 }
 
+// ReadRecordsFrom returns the records behind the first so many. It passes over those, and does not notice what has become of
+// them: see ReadRecords for what else is an error.
+func (s *FileStore) ReadRecordsFrom(ctx context.Context, checkPointID string, from int) (records [][]byte, err error) {
+	whole := false
+	err = s.withJournal(ctx, checkPointID, os.O_RDWR, func(f *os.File) error {
+		salt, at, err := behind(f, from)
+		if whole = err != nil || at < 0; whole {
+			return err
+		}
+		if _, err = f.Seek(at, io.SeekStart); err != nil {
+			return err
+		}
+		rest, err := io.ReadAll(f)
+		if err == nil {
+			records, _, err = salt.decode(rest, at)
+		}
+		return err
+	})
+	if whole && err == nil { // it is shorter, or damaged
+		records, err = s.ReadRecords(ctx, checkPointID)
+		return records[min(from, len(records)):], err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return records, storekit.Failed("read the journal of", checkPointID, err)
+}
+
+// behind is where the records of a journal lie behind the first so many, -1 if there are not as many.
+func behind(f *os.File, from int) (salt journalSalt, at int64, err error) {
+	var first [preambleSize]byte
+	if n, err := f.ReadAt(first[:], 0); n < len(first) {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return salt, -1, err
+	}
+	if salt, err = readPreamble(first[:]); err != nil {
+		return salt, -1, err
+	}
+	at = preambleSize
+	for range from {
+		var head [recordHead]byte
+		if n, err := f.ReadAt(head[:], at); n < len(head) {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return salt, -1, err
+		}
+		length := binary.LittleEndian.Uint32(head[:])
+		if binary.LittleEndian.Uint32(head[4:]) != salt.headSum(at, length) {
+			return salt, -1, nil
+		}
+		at += frameSize(length)
+	}
+	return salt, at, nil
+}
+
 // RemoveRecords removes the journal of the ID. A record that is being appended at the same time goes with it.
 func (s *FileStore) RemoveRecords(ctx context.Context, checkPointID string) error {
 	return storekit.Failed("remove the journal of", checkPointID, s.disk.remove(ctx, s.path(checkPointID, journalFile)))

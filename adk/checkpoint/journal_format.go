@@ -106,17 +106,23 @@ func decodeJournal(file []byte) (records [][]byte, end int64, err error) {
 		}
 		return nil, 0, err
 	}
-	end = preambleSize
-	for end < int64(len(file)) {
-		payload, ok := salt.record(file[end:], end)
+	return salt.decode(file[min(preambleSize, len(file)):], preambleSize)
+}
+
+// decode reads the records that lie from an offset of the file on; rest is the file from there on. See decodeJournal.
+func (salt journalSalt) decode(rest []byte, offset int64) (records [][]byte, end int64, err error) {
+	end = offset
+	size := offset + int64(len(rest))
+	for end < size {
+		payload, ok := salt.record(rest[end-offset:], end)
 		if !ok {
 			break
 		}
 		records = append(records, payload)
 		end += frameSize(uint32(len(payload)))
 	}
-	for later := end + 1; later < int64(len(file)); later++ {
-		if _, ok := salt.record(file[later:], later); ok {
+	for later := end + 1; later < size; later++ {
+		if _, ok := salt.record(rest[later-offset:], later); ok {
 			return records, end, fmt.Errorf("%w: record %d, at byte %d, is not what was written, and the record at byte %d is",
 				core.ErrJournalDamaged, len(records), end, later)
 		}

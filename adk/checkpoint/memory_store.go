@@ -142,12 +142,18 @@ func (s *MemoryStore) AppendRecord(ctx context.Context, checkPointID string, rec
 
 // ReadRecords returns copies of the records.
 func (s *MemoryStore) ReadRecords(ctx context.Context, checkPointID string) ([][]byte, error) {
+	return s.ReadRecordsFrom(ctx, checkPointID, 0)
+}
+
+// ReadRecordsFrom returns copies of the records behind the first so many.
+func (s *MemoryStore) ReadRecordsFrom(ctx context.Context, checkPointID string, from int) ([][]byte, error) {
 	if err := ended(ctx, "read the journal of", checkPointID); err != nil {
 		return nil, err
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	records := slices.Clone(s.journals[checkPointID])
+	records := s.journals[checkPointID]
+	records = slices.Clone(records[min(from, len(records)):])
 	for i, r := range records {
 		records[i] = bytes.Clone(r)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/internal/core"
 )
 
 // Scope returns the part of a store that belongs to a tenant: it sees and writes only the tenant's runs, under the
@@ -98,6 +99,10 @@ func (s *scope) AppendRecord(ctx context.Context, id string, record []byte) erro
 
 func (s *scope) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 	return s.store.ReadRecords(ctx, s.prefix+id)
+}
+
+func (s *scope) ReadRecordsFrom(ctx context.Context, id string, from int) ([][]byte, error) {
+	return core.ReadRecordsFrom(ctx, s.store, s.prefix+id, from)
 }
 
 func (s *scope) RemoveRecords(ctx context.Context, id string) error {

@@ -16,6 +16,8 @@ import (
 	"iter"
 	"regexp"
 	"slices"
+
+	"github.com/weftgo/weft/internal/core"
 )
 
 // Keys are the master keys of a sealed store. Its methods must be safe for concurrent use.
@@ -379,6 +381,15 @@ func (s *sealed) AppendRecord(ctx context.Context, id string, record []byte) err
 func (s *sealed) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 	id = s.name(id)
 	all, err := s.store.ReadRecords(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.openAll(sealedRecord, id, all)
+}
+
+func (s *sealed) ReadRecordsFrom(ctx context.Context, id string, from int) ([][]byte, error) {
+	id = s.name(id)
+	all, err := core.ReadRecordsFrom(ctx, s.store, id, from)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/internal/core"
 )
 
 // Blobs keeps large values by their names, which are two parts of letters and digits with a slash between them. A value
@@ -183,6 +184,14 @@ func (s *spilling) AppendRecord(ctx context.Context, id string, record []byte) e
 
 func (s *spilling) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 	all, err := s.store.ReadRecords(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.getAll(ctx, id, all)
+}
+
+func (s *spilling) ReadRecordsFrom(ctx context.Context, id string, from int) ([][]byte, error) {
+	all, err := core.ReadRecordsFrom(ctx, s.store, id, from)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/internal/core"
 )
 
 // The records of a branch lie in segments: journals with so many records or bytes at most. A segment that is full is
@@ -29,19 +31,94 @@ const (
 // journalPrefix is what the IDs of all journals of conversations begin with.
 const journalPrefix = "conversation/"
 
-// journalStore keeps conversations in journals. It has no state but positions that it remembers, and is safe for
-// concurrent use.
+// journalStore keeps conversations in journals. It has no state but what it remembers of them, and is safe for concurrent use.
 type journalStore struct {
 	journal adk.CheckPointJournal
 	list    adk.CheckPointLister
 
-	mu sync.Mutex // guards last
+	mu sync.Mutex // guards last, read and readBytes
 	// last is the last segment of a branch that was seen, by its prefix. It may be behind.
 	last map[string]int
+	// read is what was read of segments, by the ID of the journal, and readBytes how many bytes that has. It may be behind.
+	read      map[string]readRecords
+	readBytes int
 }
 
-// mostRemembered is how many branches a store remembers the last segments of.
-const mostRemembered = 10_000
+const (
+	// mostRemembered is how many branches a store remembers the last segments of.
+	mostRemembered = 10_000
+	// mostRead is how many bytes of what was read are remembered.
+	mostRead = 8 << 20
+)
+
+// readRecords are records that were read, and what the last one was in the store.
+type readRecords struct {
+	records []sizedRecord
+	last    []byte
+}
+
+// sizedRecord is a record that is so many bytes long. It does not change.
+type sizedRecord struct {
+	*record
+	size int
+}
+
+// records reads a segment. What was read of it before is not read again, but for its last record: that this is still where
+// it was says that nobody has removed the segment since.
+func (s *journalStore) records(ctx context.Context, prefix string, n int) ([]sizedRecord, error) {
+	id := segmentID(prefix, n)
+	s.mu.Lock()
+	known := s.read[id]
+	s.mu.Unlock()
+	var more [][]byte
+	var err error
+	if at := len(known.records); at > 0 {
+		if more, err = core.ReadRecordsFrom(ctx, s.journal, id, at-1); err != nil {
+			return nil, err
+		}
+		if len(more) > 0 && bytes.Equal(more[0], known.last) {
+			more = more[1:]
+		} else {
+			known, more = readRecords{}, nil
+		}
+	}
+	if len(known.records) == 0 {
+		if more, err = s.journal.ReadRecords(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	known.records = slices.Clip(known.records)
+	for _, data := range more {
+		r, err := decodeRecord(data)
+		if err != nil {
+			return nil, fmt.Errorf("record %d of segment %d: %w", len(known.records)+1, n, err)
+		}
+		known.records, known.last = append(known.records, sizedRecord{r, len(data)}), data
+	}
+	s.remember(id, known)
+	return known.records, nil
+}
+
+// remember keeps what was read of a segment.
+func (s *journalStore) remember(id string, read readRecords) {
+	size := func(r readRecords) (n int) {
+		for _, r := range r.records {
+			n += r.size
+		}
+		return n
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readBytes += size(read) - size(s.read[id])
+	s.read[id] = read
+	if len(read.records) == 0 {
+		delete(s.read, id)
+	}
+	if s.readBytes > mostRead {
+		clear(s.read)
+		s.readBytes = 0
+	}
+}
 
 // NewStore makes a store for conversations of a store for checkpoints, which must keep journals: those of package
 // adk/checkpoint do. So one store has both: in memory, in files, in a database. Nothing in it is rewritten: every
@@ -57,7 +134,7 @@ func NewStore(store adk.CheckPointStore) (Store, error) {
 		return nil, fmt.Errorf("the store (%T) keeps no journals: use one that implements adk.CheckPointJournal", store)
 	}
 	lister, _ := store.(adk.CheckPointLister)
-	return &journalStore{journal: journal, list: lister, last: map[string]int{}}, nil
+	return &journalStore{journal: journal, list: lister, last: map[string]int{}, read: map[string]readRecords{}}, nil
 }
 
 // prefixOf is what the IDs of the segments of a branch begin with.
@@ -99,16 +176,13 @@ type segment struct {
 func (s *journalStore) readSegment(
 	ctx context.Context, prefix string, n int, id string,
 ) (seg segment, found, counted bool, err error) {
-	all, err := s.journal.ReadRecords(ctx, segmentID(prefix, n))
+	all, err := s.records(ctx, prefix, n)
 	if err != nil {
 		return seg, false, false, err
 	}
 	records, size := 0, 0 // since the first one that counts
-	for i, data := range all {
-		r, err := decodeRecord(data)
-		if err != nil {
-			return seg, false, false, fmt.Errorf("record %d of segment %d: %w", i+1, n, err)
-		}
+	for _, sized := range all {
+		r := sized.record
 		counts := false
 		switch {
 		case seg.start == nil && r.Kind == recordBegin && r.State != nil:
@@ -123,7 +197,7 @@ func (s *journalStore) readSegment(
 			return seg, true, counts, nil
 		}
 		if seg.start != nil && r.Kind != recordBegin {
-			records, size = records+1, size+len(data)
+			records, size = records+1, size+sized.size
 		}
 		if records >= segmentRecords || size >= segmentBytes {
 			seg.full = true

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -74,11 +75,18 @@ func decodeRecord(data []byte) (*record, error) {
 		return nil, errors.New("it is no record of a conversation")
 	}
 	r := new(record)
-	if err := json.Unmarshal(data[n:n+int(length)], r); err != nil {
-		return nil, err
+	head := data[n : n+int(length)]
+	known := json.NewDecoder(bytes.NewReader(head))
+	known.DisallowUnknownFields() // what they say would be lost
+	err := known.Decode(r)
+	if err != nil { // of a newer release the format can be read
+		_ = json.Unmarshal(head, r)
 	}
 	if r.Format > recordFormat {
 		return nil, fmt.Errorf("it has format %d, and this release reads formats up to %d: use a newer one", r.Format, recordFormat)
+	}
+	if err != nil {
+		return nil, err
 	}
 	r.payload = data[n+int(length):]
 	return r, nil

@@ -56,6 +56,23 @@ type CheckPointJournal interface {
 	RemoveRecords(ctx context.Context, checkPointID string) error
 }
 
+// RecordsFrom is what a journal may also offer: to read what was appended since, without what was read before.
+type RecordsFrom interface {
+	// ReadRecordsFrom returns the records behind the first so many, in order; nil if there are none.
+	ReadRecordsFrom(ctx context.Context, checkPointID string, from int) ([][]byte, error)
+}
+
+// ReadRecordsFrom returns the records of a journal behind the first so many. One that offers no [RecordsFrom] is read whole.
+func ReadRecordsFrom(ctx context.Context, j interface {
+	ReadRecords(ctx context.Context, checkPointID string) ([][]byte, error)
+}, checkPointID string, from int) ([][]byte, error) {
+	if tail, ok := j.(RecordsFrom); ok && from > 0 {
+		return tail.ReadRecordsFrom(ctx, checkPointID, from)
+	}
+	all, err := j.ReadRecords(ctx, checkPointID)
+	return all[min(from, len(all)):], err
+}
+
 // RecordsSteps is implemented by tools that are agents: all that a call does is steps of the run, so that one that had
 // begun when the process died continues where it was.
 type RecordsSteps interface{ RecordsSteps() }

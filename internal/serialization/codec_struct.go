@@ -56,6 +56,9 @@ func (c *structCodec) decode(d *decoder, v reflect.Value) error {
 		return err
 	}
 	defer d.leave()
+	if d.outer == 0 {
+		d.outer = d.depth
+	}
 	if err := d.expect('{'); err != nil {
 		return err
 	}
@@ -74,6 +77,9 @@ func (c *structCodec) decode(d *decoder, v reflect.Value) error {
 			return err
 		}
 		if i < 0 {
+			if d.strict && d.depth == d.outer {
+				return d.errorf("there is no field %q", name)
+			}
 			if _, err := d.raw(); err != nil {
 				return err
 			}

@@ -18,6 +18,9 @@ type decoder struct {
 	depth   int
 	root    reflect.Type // of the document's value, if that is tagged
 	scratch []byte       // of a string with escapes
+	// strict: the outermost struct, which is at the depth of outer, must not have fields that its type does not have.
+	strict bool
+	outer  int
 }
 
 func (d *decoder) errorf(format string, args ...any) error {

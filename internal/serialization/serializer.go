@@ -61,7 +61,17 @@ func (i *InternalSerializer) Marshal(v any) (data []byte, err error) {
 // Unmarshal decodes a document into the value that v points to and replaces it. The decoded value may differ from the
 // target in the number of pointers, or have a type of the same kind or, if both are numeric, a value that fits.
 // Struct fields that the type does not have are ignored.
-func (i *InternalSerializer) Unmarshal(data []byte, v any) (err error) {
+func (i *InternalSerializer) Unmarshal(data []byte, v any) error {
+	return unmarshal(&decoder{data: data}, v)
+}
+
+// UnmarshalStrict is Unmarshal for documents of which nothing may be lost: that the outermost struct has a field which its
+// type does not have is an error. Structs inside of it, which may be the user's, are as in Unmarshal.
+func (i *InternalSerializer) UnmarshalStrict(data []byte, v any) error {
+	return unmarshal(&decoder{data: data, strict: true}, v)
+}
+
+func unmarshal(d *decoder, v any) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("failed to unmarshal: %w", err)
@@ -72,7 +82,6 @@ func (i *InternalSerializer) Unmarshal(data []byte, v any) (err error) {
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return errors.New("value must be a non-nil pointer")
 	}
-	d := &decoder{data: data}
 	if err := d.header(); err != nil {
 		return err
 	}

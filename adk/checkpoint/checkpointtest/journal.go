@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -20,6 +22,7 @@ func runJournal(t *testing.T, newStore func(t *testing.T) checkpoint.Store) {
 		test func(*testing.T, checkpoint.Store, checkpoint.Journal)
 	}{
 		{"order", journalOrder},
+		{"from", journalFrom},
 		{"remove", journalRemove},
 		{"isolated", journalIsolated},
 		{"beside the checkpoint", journalBeside},
@@ -44,6 +47,34 @@ func journalOrder(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 		recorded(t, j, "id", want...)
 	}
 	recorded(t, j, "other")
+}
+
+// journalFrom: a store that offers the records behind some has the same as one that is read whole.
+func journalFrom(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
+	tail, ok := j.(checkpoint.RecordsFrom)
+	if !ok {
+		return
+	}
+	appendTo(t, j, "other", "of another")
+	for n := range 5 {
+		for from := range n + 2 {
+			all, err := j.ReadRecords(context.Background(), "id")
+			noError(t, err)
+			some, err := tail.ReadRecordsFrom(context.Background(), "id", from)
+			noError(t, err)
+			if want := all[min(from, len(all)):]; len(some) != len(want) ||
+				!slices.EqualFunc(some, want, func(a, b []byte) bool { return bytes.Equal(a, b) }) {
+				t.Fatalf("of %d records there are %q behind the first %d, want %q", n, some, from, want)
+			}
+		}
+		appendTo(t, j, "id", strings.Repeat("x", n*n))
+	}
+	noError(t, j.RemoveRecords(context.Background(), "id"))
+	some, err := tail.ReadRecordsFrom(context.Background(), "id", 3)
+	noError(t, err)
+	if len(some) > 0 {
+		t.Fatalf("there are %q of what was removed", some)
+	}
 }
 
 func journalRemove(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {

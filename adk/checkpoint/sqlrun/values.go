@@ -224,12 +224,17 @@ func (t *transaction) append(ctx context.Context, r *row, records ...[]byte) err
 }
 
 // ReadRecords returns the records in order; nil if there are none.
-func (s *Store) ReadRecords(ctx context.Context, checkPointID string) (records [][]byte, err error) {
+func (s *Store) ReadRecords(ctx context.Context, checkPointID string) ([][]byte, error) {
+	return s.ReadRecordsFrom(ctx, checkPointID, 0)
+}
+
+// ReadRecordsFrom returns the records behind the first so many, in order; nil if there are none.
+func (s *Store) ReadRecordsFrom(ctx context.Context, checkPointID string, from int) (records [][]byte, err error) {
 	err = s.read(ctx, "read the journal of", checkPointID, func(ctx context.Context) error {
 		records = nil
 		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT r.no, p.data FROM {runs} r
-			JOIN {steps} p ON p.place >= r.no * 16777216 AND p.place < (r.no + 1) * 16777216
-			WHERE r.tenant = $1 AND r.id = $2 ORDER BY p.place`), s.tenant, encode(checkPointID))
+			JOIN {steps} p ON p.place > r.no * 16777216 + $3 AND p.place < (r.no + 1) * 16777216
+			WHERE r.tenant = $1 AND r.id = $2 ORDER BY p.place`), s.tenant, encode(checkPointID), from)
 		if err != nil {
 			return err
 		}
@@ -240,7 +245,7 @@ func (s *Store) ReadRecords(ctx context.Context, checkPointID string) (records [
 			if err := rows.Scan(&no, &data); err != nil {
 				return err
 			}
-			record, err := checkRecord(checkPointID, data, no, len(records)+1)
+			record, err := checkRecord(checkPointID, data, no, from+len(records)+1)
 			if err != nil {
 				return err
 			}

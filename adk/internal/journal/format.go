@@ -10,14 +10,19 @@ import (
 	"github.com/weftgo/weft/internal/serialization"
 )
 
-// Format is that of the journals which are written: it ends each record, and is in those of kind begin and life. Earlier
-// ones were not released, and are refused.
-const Format = 3
+// Format is that of the journals which are written: it ends each record, and is in those of kind begin and life. Those of
+// oldest are read as well: they have nothing attached. Earlier ones were not released, and are refused.
+const (
+	Format = 4
+	oldest = 3
+)
 
 // A record is what the serializer writes, the CRC-32C of that and of the mark, and the mark: the letters "wr", and the format.
-// The sum makes a record that a disk or a database has damaged an error in every store, in place of another record.
+// The sum makes a record that a disk or a database has damaged an error in every store, in place of another record. One with
+// bytes behind it has them, and how long the record is, before the sum, and the letters "wa".
 const (
 	sumSize  = 4
+	sizeSize = 4
 	markSize = 3
 )
 
@@ -35,6 +40,11 @@ func encode(r *Record) ([]byte, error) {
 		return nil, err
 	}
 	mark := [markSize]byte{'w', 'r', Format}
+	if r.Attached != "" {
+		mark[1] = 'a'
+		size := uint32(len(data))
+		data = binary.LittleEndian.AppendUint32(append(data, r.attached...), size)
+	}
 	return append(binary.LittleEndian.AppendUint32(data, sumOf(data, mark[:])), mark[:]...), nil
 }
 
@@ -45,23 +55,43 @@ func sumOf(data, mark []byte) uint32 {
 // decode reads a record that is whole.
 func decode(data []byte) (*Record, error) {
 	n := len(data) - sumSize - markSize
-	if n < 0 || string(data[n+sumSize:n+sumSize+2]) != "wr" {
+	if n < 0 || data[n+sumSize] != 'w' {
 		return nil, errNoRecord
 	}
 	mark := data[n+sumSize:]
+	end := n
+	switch mark[1] {
+	case 'r':
+	case 'a':
+		if end -= sizeSize; end < 0 {
+			return nil, errNoRecord
+		}
+		end = int(min(binary.LittleEndian.Uint32(data[end:]), uint32(end)))
+	default:
+		return nil, errNoRecord
+	}
 	if binary.LittleEndian.Uint32(data[n:]) != sumOf(data[:n], mark) {
 		return nil, errWrongSum
 	}
-	r, err := unmarshal(data[:n])
+	r, err := unmarshal(data[:end])
+	if int(mark[2]) > Format { // of a newer Weft perhaps some of it can be read: whose it is
+		var v any
+		_ = new(serialization.InternalSerializer).Unmarshal(data[:end], &v)
+		r, _ = v.(*Record)
+	}
 	if other := checkFormat(int(mark[2])); other != nil {
-		return r, other // of a newer Weft perhaps some of it can be read: whose it is
+		return r, other
+	}
+	if err == nil && mark[1] == 'a' {
+		r.attached = data[end : n-sizeSize]
 	}
 	return r, err
 }
 
+// unmarshal reads a record. One with a field that this format does not have is refused: what it says would be lost.
 func unmarshal(data []byte) (*Record, error) {
 	var v any
-	if err := new(serialization.InternalSerializer).Unmarshal(data, &v); err != nil {
+	if err := new(serialization.InternalSerializer).UnmarshalStrict(data, &v); err != nil {
 		return nil, err
 	}
 	r, ok := v.(*Record)
@@ -77,7 +107,7 @@ func checkFormat(format int) error {
 	case format > Format:
 		return fmt.Errorf("%w: the journal has format %d, and at most format %d is known: use a newer Weft",
 			core.ErrNewerFormat, format, Format)
-	case format < Format:
+	case format < oldest:
 		return fmt.Errorf("%w (it has format %d)", errNoRecord, format)
 	}
 	return nil

@@ -16,20 +16,33 @@ type History struct {
 	Steps []*Record
 }
 
-// ReadHistory reads the records of a run, and changes nothing. With an error come the steps before the damage. The Run
-// of a journal that has none is nil.
-func ReadHistory(ctx context.Context, store core.CheckPointJournal, id string) (h History, err error) {
+// ReadHistory reads the records of a run in a store that has a journal, and changes nothing. With an error come the steps
+// before the damage. The Run of a journal that has none is nil.
+func ReadHistory(ctx context.Context, store core.CheckPointStore, id string) (h History, err error) {
 	defer BlameStore(&err)
-	records, err := store.ReadRecords(ctx, id)
+	j := New(store, id)
+	records, err := j.store.ReadRecords(ctx, id)
 	entries, damage := decodeAll(records)
 	s, _ := sift(entries) // its error is that of the last stretch
-	for i, part := range append(s.before[:len(s.before):len(s.before)], stretch{s.kept, s.life}) {
+	checkpoints := savings{get: func() ([]byte, error) { return j.saved(ctx) }}
+	for _, part := range append(s.before[:len(s.before):len(s.before)], stretch{s.kept, s.life}) {
 		kept, gap := intact(part.kept)
-		for _, e := range kept {
+		if len(kept) > 0 && h.Run == nil {
+			begin, damage := checkpoints.beginning(kept[0].Record)
+			if damage != nil {
+				return h, ofRun(id, damage)
+			}
+			h.Run = begin
+		}
+		whole, damage := checkpoints.unpack(kept)
+		if damage != nil {
+			return h, ofRun(id, damage)
+		}
+		for _, e := range whole {
 			switch e.Kind {
-			case KindBegin:
-				if i == 0 {
-					h.Run = e.Run
+			case KindStop:
+				if e.Gone {
+					h = History{}
 				}
 			case KindTurn, KindStart, KindResult, KindFailed:
 				h.Steps = append(h.Steps, e.Record)
@@ -37,6 +50,9 @@ func ReadHistory(ctx context.Context, store core.CheckPointJournal, id string) (
 		}
 		if gap != nil {
 			return h, ofRun(id, gap)
+		}
+		if damage := checkpoints.add(stretch{kept, part.life}); damage != nil {
+			return h, ofRun(id, damage)
 		}
 	}
 	return h, errors.Join(err, ofRun(id, damage))

@@ -39,7 +39,7 @@ func read(t *testing.T, store lists) History {
 // stretchOf records one turn of a stretch.
 func stretchOf(t *testing.T, j *Journal, run, text string) *Visit {
 	t.Helper()
-	require.NoError(t, j.Begin(t.Context(), []byte(run), nil))
+	require.NoError(t, j.Begin(t.Context(), []byte(run)))
 	v := j.Root().Begin("a", false, "outer", "a")
 	require.NoError(t, v.SaveTurn(t.Context(), turnOf(0, 9, text)))
 	return v

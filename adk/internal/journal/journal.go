@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/delta"
 )
 
 // SavingTime is how long a store may take to record what has happened already, whatever has become of the run.
@@ -39,10 +40,16 @@ type Journal struct {
 	fenced bool
 	// life is that of this process.
 	life string
-	// past is what Replay found.
+	// saved reads the checkpoint that the store has beside the journal.
+	saved func(ctx context.Context) ([]byte, error)
+	// past is what Replay found: the last life, how many records there are, and how many bytes they have since the last
+	// checkpoint that is whole. stopped: the last life ended with a stop that has the checkpoint, and the turns are those then.
 	past struct {
-		life string
-		seen int
+		life    string
+		seen    int
+		bytes   int
+		stopped bool
+		turns   []wholeTurn
 	}
 
 	// mu guards all fields below and those of scopes, visits and calls. It is held while a record is written, so that
@@ -55,6 +62,16 @@ type Journal struct {
 	written int
 	// unclear is a record whose append failed, so that it may be there or not. It is appended again before any other. (J5)
 	unclear []byte
+	// base is the checkpoint that the run continues from, nil if it does from something else, or if this process does not hold
+	// it, and turns are those that have all messages. source is made of both when it is needed.
+	base   []byte
+	turns  [][]byte
+	source *delta.Source
+	// own are the first records of this life, as they were written, if they are to be remembered; ownFull: no more of them
+	// are. ownBytes is how many bytes they have, and bytes how many were written.
+	own             [][]byte
+	ownFull         bool
+	ownBytes, bytes int
 	// earlier are the records of earlier processes until they are adopted.
 	earlier []*Record
 	// known is what earlier processes recorded, by position of the visit. It does not change after Adopt.
@@ -62,6 +79,8 @@ type Journal struct {
 	// started are the calls that began since the run began, or was resumed from its checkpoint. It does not change after
 	// Adopt.
 	started map[string]bool
+	// begunAgain are those of them that this process has begun once more.
+	begunAgain map[string]bool
 	// now is known and what this process recorded, without what is used up.
 	now map[string]*steps
 	// visits are those that this process began, by position.
@@ -88,6 +107,13 @@ func New(store core.CheckPointStore, id string) *Journal {
 	if j.store, ok = store.(core.CheckPointJournal); !ok {
 		j.store = &whole{store: store}
 	}
+	j.saved = func(ctx context.Context) ([]byte, error) {
+		data, exists, err := store.Get(ctx, id)
+		if err == nil && !exists {
+			err = &core.CheckPointNotFoundError{ID: id}
+		}
+		return data, err
+	}
 	j.root.journal = j
 	return j
 }
@@ -97,7 +123,9 @@ func (j *Journal) Root() *Scope { return &j.root }
 
 // Past is what earlier processes recorded of a run.
 type Past struct {
-	// Run is what it began with, nil if there are no records, or the run continues from its checkpoint.
+	// Died: there are records, and the run has not stopped.
+	Died bool
+	// Run is what it continues from: what it began with, or the checkpoint of a stop. nil: the checkpoint of the store.
 	Run []byte
 	// Answers are those that it was resumed with and that are not used up, by the IDs of interrupt points.
 	Answers map[string][]byte
@@ -119,15 +147,43 @@ func (j *Journal) Replay(ctx context.Context) (past Past, err error) {
 	if err != nil || len(s.kept) == 0 {
 		return Past{Stray: err == nil && read > 0}, err
 	}
-	if s.stopped() {
-		j.past.life = s.life
-		return Past{}, nil
+	j.past.life = s.life
+	checkpoints := savings{get: func() ([]byte, error) { return j.saved(ctx) }}
+	for _, part := range s.before {
+		if err := checkpoints.add(part); err != nil {
+			return past, ofRun(j.id, err)
+		}
 	}
-	past = Past{Run: s.kept[0].Run, LostCalls: s.lostCalls(), Answers: map[string][]byte{}}
-	if past.Run == nil {
-		past.Run = []byte{}
+	if !s.stopped() {
+		past, err = j.replayLast(&s, &checkpoints)
+		j.past.seen, j.recording, j.past.bytes = read, true, checkpoints.bytes
+		return past, ofRun(j.id, err)
 	}
-	for _, e := range s.kept {
+	if err = checkpoints.add(stretch{s.kept, s.life}); err == nil && checkpoints.inJournal {
+		past.Run, err = checkpoints.whole(checkpoints.sum)
+		j.past.stopped, j.past.turns = true, checkpoints.turns
+	}
+	j.past.bytes = checkpoints.bytes
+	return past, ofRun(j.id, err)
+}
+
+// replayLast reads the last stretch of a run that has not stopped.
+func (j *Journal) replayLast(s *sifted, checkpoints *savings) (past Past, err error) {
+	past = Past{Died: true, LostCalls: s.lostCalls(), Answers: map[string][]byte{}}
+	if past.Run, err = checkpoints.beginning(s.kept[0].Record); err != nil {
+		return past, err
+	}
+	if s.kept[0].Sum != nil && j.fenced {
+		j.remember(past.Run, checkpoints.turns)
+	}
+	kept, err := checkpoints.unpack(s.kept)
+	if err != nil {
+		return past, err
+	}
+	if err := checkpoints.add(stretch{s.kept, s.life}); err != nil {
+		return past, err
+	}
+	for _, e := range kept {
 		switch e.Kind {
 		case KindBegin, KindLife:
 			if e.Kind == KindLife {
@@ -145,7 +201,6 @@ func (j *Journal) Replay(ctx context.Context) (past Past, err error) {
 		}
 	}
 	past.Steps = len(j.earlier)
-	j.past.life, j.past.seen, j.recording = s.life, read, true
 	return past, nil
 }
 
@@ -280,12 +335,31 @@ func take(known map[string]*steps, r *Record) error {
 	return nil
 }
 
-// Begin starts recording a run, with what it begins from: its input, or a checkpoint and the answers to its questions.
-// Records of a run before it under the same ID are removed, and so are those of the stretch that ended with the
-// checkpoint, unless they are kept.
-func (j *Journal) Begin(ctx context.Context, run []byte, answers map[string][]byte) error {
-	begin := &Record{Kind: KindBegin, Format: Format, Run: run, Answers: answers}
-	if j.Keep {
+// Begin starts recording a run that is new, with its input. Records of a run before it under the same ID are removed.
+func (j *Journal) Begin(ctx context.Context, run []byte) error {
+	return j.begin(ctx, &Record{Kind: KindBegin, Format: Format, Run: run})
+}
+
+// From says which checkpoint a run continues from that has stopped. It comes after [Journal.Replay], and before anything is
+// recorded.
+func (j *Journal) From(checkpoint []byte) {
+	if j.fenced {
+		j.remember(checkpoint, j.past.turns)
+	}
+}
+
+// BeginAgain starts recording a run that continues from its checkpoint, with the answers to its questions. Records of the
+// stretch that ended with the checkpoint are removed, unless they are kept, or have it.
+func (j *Journal) BeginAgain(ctx context.Context, checkpoint []byte, answers map[string][]byte) error {
+	begin := &Record{Kind: KindBegin, Format: Format, Run: checkpoint, Answers: answers}
+	if j.base != nil {
+		begin.Run, begin.Sum = nil, sumOfCheckpoint(j.base)
+	}
+	return j.begin(ctx, begin)
+}
+
+func (j *Journal) begin(ctx context.Context, begin *Record) error {
+	if j.Keep || j.past.stopped {
 		begin.Prev = j.past.life
 	}
 	if begin.Prev == "" {
@@ -342,6 +416,18 @@ func (j *Journal) Close() {
 	j.closed = true
 }
 
+// alive asks the store whether this process still has the run, as a record that is written does.
+func (j *Journal) alive(ctx context.Context) (err error) {
+	defer BlameStore(&err)
+	lease, ok := j.store.(core.RunLease)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SavingTime)
+	defer cancel()
+	return lease.Renew(ctx)
+}
+
 // appendDone records what has happened, also when the context has ended meanwhile: nobody could find out later.
 func (j *Journal) appendDone(ctx context.Context, r *Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SavingTime)
@@ -388,6 +474,9 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 	if !j.recording {
 		return nil
 	}
+	if data, err = j.pack(r, data); err != nil {
+		return fmt.Errorf("%w: step of %s: %w", core.ErrNotSaved, r.Visit, err)
+	}
 	for _, next := range [][]byte{j.unclear, data} {
 		if next == nil {
 			continue
@@ -398,6 +487,8 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 		}
 		j.unclear = nil
 		j.written++
+		j.bytes += len(next)
+		j.keepOwn(next)
 		if j.OnSaved != nil {
 			j.OnSaved(j.written)
 		}

@@ -77,7 +77,7 @@ func TestReplay_FindsTheLastTurnAndItsCalls(t *testing.T) {
 	for name, store := range stores() {
 		t.Run(name, func(t *testing.T) {
 			j := New(store, "1")
-			require.NoError(t, j.Begin(t.Context(), []byte("input"), nil))
+			require.NoError(t, j.Begin(t.Context(), []byte("input")))
 			v := j.Root().Begin("a", false)
 			require.NoError(t, v.SaveTurn(t.Context(), turnOf(0, 9, "hi", "call")))
 			c := v.Call("c1", 9)
@@ -153,7 +153,7 @@ func TestRest_KeepsWhatTheSavedStateDoesNotContain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := New(values{}, "1")
-			require.NoError(t, j.Begin(t.Context(), nil, nil))
+			require.NoError(t, j.Begin(t.Context(), nil))
 			v := j.Root().Begin("a", false)
 			require.NoError(t, v.SaveTurn(t.Context(), turnOf(0, 9, "call")))
 			require.NoError(t, v.Call("c1", 9).Finish(t.Context(), func(r *Record) { r.Text = "result" }))
@@ -188,7 +188,7 @@ func TestRest_OfVisitsInsideCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := New(values{}, "1")
-			require.NoError(t, j.Begin(t.Context(), nil, nil))
+			require.NoError(t, j.Begin(t.Context(), nil))
 			outer := j.Root().Begin("boss", false)
 			call := outer.Call("call", 9)
 			first, second := call.Scope().Begin("first", false), call.Scope().Begin("second", false)
@@ -210,7 +210,7 @@ func TestRest_OfVisitsInsideCalls(t *testing.T) {
 // and an agent that had been resumed there is found where it was.
 func TestRest_OfCallsInCallsThatBeginAgain(t *testing.T) {
 	j := New(values{}, "1")
-	require.NoError(t, j.Begin(t.Context(), nil, nil))
+	require.NoError(t, j.Begin(t.Context(), nil))
 	outer := j.Root().Begin("boss", false).Call("outer", 9)
 	inner := outer.Scope().Begin("helper", false).Call("inner", 9)
 	ended := inner.Scope().Begin("ended", true)
@@ -228,7 +228,7 @@ func TestRest_OfCallsInCallsThatBeginAgain(t *testing.T) {
 func TestRest_OfARunThatDidNotGetThere(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	j := New(store, "1")
-	require.NoError(t, j.Begin(t.Context(), []byte("input"), nil))
+	require.NoError(t, j.Begin(t.Context(), []byte("input")))
 	require.NoError(t, j.Root().Begin("a", false).SaveTurn(t.Context(), turnOf(0, 9, "turn")))
 	second := revive(t, store)
 	second.resumable = map[string]string{"x": "x#4"}
@@ -240,7 +240,7 @@ func TestRest_OfARunThatDidNotGetThere(t *testing.T) {
 
 func TestClose_RefusesWhatComesLate(t *testing.T) {
 	j := New(values{}, "1")
-	require.NoError(t, j.Begin(t.Context(), nil, nil))
+	require.NoError(t, j.Begin(t.Context(), nil))
 	v := j.Root().Begin("a", false)
 	j.Close()
 	require.ErrorIs(t, v.SaveTurn(t.Context(), turnOf(0, 1)), ErrClosed)
@@ -274,7 +274,7 @@ func (f failing) AppendRecord(context.Context, string, []byte) error {
 func TestAppend_SaysWhatTheStoreSays(t *testing.T) {
 	full := errors.New("disk full")
 	j := New(failing{lists{values{}, map[string][][]byte{}}, full}, "1")
-	require.ErrorIs(t, j.Begin(t.Context(), nil, nil), full)
+	require.ErrorIs(t, j.Begin(t.Context(), nil), full)
 	j = New(failing{lists: lists{values{}, map[string][][]byte{}}}, "1")
-	require.ErrorContains(t, j.Begin(t.Context(), nil, nil), "the checkpoint store panicked: ")
+	require.ErrorContains(t, j.Begin(t.Context(), nil), "the checkpoint store panicked: ")
 }

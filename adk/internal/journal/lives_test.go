@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -49,7 +50,7 @@ func walk(t *testing.T, seed uint64) {
 	ctx, random := t.Context(), rand.New(rand.NewPCG(seed, 1))
 	store := lists{values{}, map[string][][]byte{}}
 	first := &walker{j: New(store, "1"), state: "going"}
-	require.NoError(t, first.j.Begin(ctx, []byte("input"), nil))
+	require.NoError(t, first.j.Begin(ctx, []byte("input")))
 	walkers := []*walker{first}
 	for step := range 5 + random.IntN(55) {
 		if random.Float64() < 0.25 && len(walkers) < 6 {
@@ -196,14 +197,14 @@ func TestReplay_RefusesGapsAndOtherRepeats(t *testing.T) {
 
 func TestReplay_RefusesANewerFormat(t *testing.T) {
 	_, _, err := replayOf(t, rec(KindBegin, "a", 1, func(r *Record) { r.Format = Format + 1 }))
-	require.ErrorContains(t, err, "format 4, and at most format 3 is known: use a newer Weft")
+	require.ErrorContains(t, err, "format 5, and at most format 4 is known: use a newer Weft")
 }
 
 // Rule distributed/J8.
 func TestReplay_RefusesRecordsThatNoJournalHas(t *testing.T) {
 	for name, record := range map[string][]byte{
 		"a beginning without a format": rec(KindBegin, "a", 1, func(r *Record) { r.Format = 0 }),
-		"an older format":              rec(KindBegin, "a", 1, func(r *Record) { r.Format = Format - 1 }),
+		"an older format":              rec(KindBegin, "a", 1, func(r *Record) { r.Format = oldest - 1 }),
 		"no life":                      rec(KindBegin, "", 0, nil),
 		"no number":                    rec(KindBegin, "a", 0, nil),
 	} {
@@ -257,7 +258,7 @@ func TestReplay_CollectsTheAnswersOfAllLives(t *testing.T) {
 func TestEnd_IsFoundByTheNextProcess(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	j := New(store, "1")
-	require.NoError(t, j.Begin(t.Context(), []byte("input"), nil))
+	require.NoError(t, j.Begin(t.Context(), []byte("input")))
 	require.NoError(t, j.End(t.Context(), &End{Message: "bye", Agent: "a", Path: []string{"a"}}))
 	past, err := New(store, "1").Replay(t.Context())
 	require.NoError(t, err)
@@ -297,7 +298,7 @@ func TestAppend_AfterAnUnclearErrorIsRepeated(t *testing.T) {
 	for _, plan := range [][]string{{"lost"}, {"done"}, {"lost", "lost"}, {"done", "done"}, {"lost", "done", "lost"}} {
 		store := &unclear{lists: lists{values{}, map[string][][]byte{}}}
 		j := New(store, "1")
-		require.NoError(t, j.Begin(t.Context(), []byte("input"), nil))
+		require.NoError(t, j.Begin(t.Context(), []byte("input")))
 		v := j.Root().Begin("a", false)
 		store.plan = plan
 		require.ErrorContains(t, v.Call("c1", 9).Start(t.Context()), "no answer")
@@ -314,9 +315,27 @@ func TestAppend_AfterAnUnclearErrorIsRepeated(t *testing.T) {
 func TestStart_WritesNothingInAContextThatHasEnded(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	j := New(store, "1")
-	require.NoError(t, j.Begin(t.Context(), nil, nil))
+	require.NoError(t, j.Begin(t.Context(), nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, j.Root().Begin("a", false).Call("c", 1).Start(ctx), context.Canceled)
 	require.Len(t, store.records["1"], 1)
+}
+
+// TestReplay_RefusesAFieldThatItDoesNotKnow: of a record of this format nothing is passed over.
+// Rule distributed/J8.
+func TestReplay_RefusesAFieldThatItDoesNotKnow(t *testing.T) {
+	with := func(format byte) []byte {
+		data := rec(KindBegin, "a", 1, func(r *Record) { r.Format = int(format) })
+		n := len(data) - sumSize - markSize
+		data = bytes.Replace(data[:n], []byte(`"Kind"`), []byte(`"Agent":"a","Kind"`), 1)
+		mark := []byte{'w', 'r', format}
+		return append(binary.LittleEndian.AppendUint32(data, sumOf(data, mark)), mark...)
+	}
+	_, _, err := replayOf(t, with(Format))
+	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorContains(t, err, `there is no field "Agent"`)
+	_, _, err = replayOf(t, with(Format+1))
+	require.ErrorIs(t, err, core.ErrNewerFormat)
+	require.ErrorContains(t, err, "life a")
 }

@@ -13,8 +13,9 @@ const (
 	KindLife Kind = "life"
 	// KindEnd is what the run has come to. It is the last record.
 	KindEnd Kind = "end"
-	// KindStop says that the run has stopped, and continues from its checkpoint: the records are kept for those who look
-	// at the run, and for the stretch that begins behind them.
+	// KindStop says that the run has stopped, and continues from its checkpoint, which the record may have itself: see
+	// [Record.Attached]. The records before it are kept for those who look at the run, unless they are Gone, and for the
+	// stretch that begins behind them.
 	KindStop Kind = "stop"
 	// KindTurn is the state of an agent after a turn of its model.
 	KindTurn Kind = "turn"
@@ -36,11 +37,17 @@ type Record struct {
 	Format  int
 	Answers map[string][]byte
 	// Prev is the life that a record of kind life follows, and Seen how many records it had read. A record of kind begin
-	// has the life whose stop it follows, if those records are kept.
+	// has the life whose stop it follows, if those records are kept. The Seen of a stop is how many records of its life its
+	// checkpoint is made of.
 	Prev string
 	Seen int
-	// Run is what the run begins with, in a record of that kind.
-	Run []byte
+	// Run is what the run begins with, in a record of that kind. In its place Sum is that of the checkpoint which the run
+	// continues from, if the journal or the store has that anyway. A stop has the Sum of the checkpoint that it attaches.
+	Run, Sum []byte
+	// Attached says what the bytes behind the record are.
+	Attached Attachment
+	// Gone: what stands before a stop counts for the checkpoint alone, and is not for those who look at the run.
+	Gone bool
 	// End is in a record of that kind.
 	End *End
 	// Visit is the position of the agent's visit, in all others, and Path the names of the agents on the way to it, the
@@ -65,7 +72,24 @@ type Record struct {
 	Text   string
 	Result *schema.ToolResult
 	Action any
+
+	// attached are the bytes behind the record.
+	attached []byte
 }
+
+// Attachment is what stands behind a record, as it is: inside of the record it would be a third longer.
+type Attachment string
+
+// What is attached.
+const (
+	// AttachedWhole is the checkpoint of a stop.
+	AttachedWhole Attachment = "whole"
+	// AttachedPatch says how the checkpoint of a stop is made of that of the stop before, and of the records between.
+	AttachedPatch Attachment = "patch"
+	// AttachedRecord says how the record is made of the checkpoint that its stretch continues from. What it stands behind is
+	// the head of the record: its kind, life, number and visit.
+	AttachedRecord Attachment = "record"
+)
 
 // End is what a run has come to, and the last message that it emitted.
 type End struct {
@@ -86,5 +110,6 @@ func init() {
 	schema.RegisterName[*End]("_weft_adk_step_end")
 	schema.RegisterName[*Record]("_weft_adk_step")
 	schema.RegisterName[Kind]("_weft_adk_step_kind")
+	schema.RegisterName[Attachment]("_weft_adk_step_attachment")
 	schema.RegisterName[*wholeRecords]("_weft_adk_steps")
 }

@@ -263,16 +263,41 @@ func (c *Call) StartedSince() bool {
 	return c.visit.scope.journal.started[c.visit.position+"!"+c.key]
 }
 
-// Start records that the call begins. After an error the call must not begin.
+// Start records that the call begins. After an error the call must not begin. One that an earlier process began, and that has
+// come to nothing, is recorded already: it is no step forward that the run begins it once more, and whoever counts the deaths
+// of its processes must not take it for one.
 func (c *Call) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("failed to save a step: %w", err)
+	}
+	if c.isBegunAgain() {
+		return c.visit.scope.journal.alive(ctx)
 	}
 	err := c.visit.scope.journal.appendDone(ctx, c.record(KindStart))
 	if err != nil {
 		_ = c.Fail(ctx) // the record may be there, and the call did not begin
 	}
 	return err
+}
+
+// isBegunAgain reports whether the record of an earlier process that the call begins still counts, which it does once: a call
+// that fails, and is made again, has a record of its own.
+func (c *Call) isBegunAgain() bool {
+	last := c.Known()
+	if last == nil || last.Kind != KindStart || !c.StartedSince() {
+		return false
+	}
+	j, key := c.visit.scope.journal, c.visit.position+"!"+c.key
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.recording || j.closed || j.begunAgain[key] {
+		return false
+	}
+	if j.begunAgain == nil {
+		j.begunAgain = map[string]bool{}
+	}
+	j.begunAgain[key] = true
+	return true
 }
 
 // Fail records that the call has no result.

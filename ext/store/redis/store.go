@@ -222,14 +222,19 @@ func (s *Store) AppendRecord(ctx context.Context, id string, record []byte) erro
 
 // ReadRecords returns all records.
 func (s *Store) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
-	texts, err := try(ctx, s, func() *redis.StringSliceCmd { return s.client.LRange(ctx, s.stepsKey(id), 0, -1) })
+	return s.ReadRecordsFrom(ctx, id, 0)
+}
+
+// ReadRecordsFrom returns the records behind the first so many.
+func (s *Store) ReadRecordsFrom(ctx context.Context, id string, from int) ([][]byte, error) {
+	texts, err := try(ctx, s, func() *redis.StringSliceCmd { return s.client.LRange(ctx, s.stepsKey(id), int64(from), -1) })
 	if err != nil || len(texts) == 0 {
 		return nil, storekit.Failed("read the journal of", id, err)
 	}
 	records := make([][]byte, len(texts))
 	for i, t := range texts {
 		if records[i], err = storekit.CheckSum([]byte(t), placeOf(id), recordKind); err != nil {
-			return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", i+1, id, checkpoint.ErrJournalDamaged, err)
+			return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", from+i+1, id, checkpoint.ErrJournalDamaged, err)
 		}
 	}
 	return records, nil
