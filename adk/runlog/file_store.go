@@ -23,9 +23,9 @@ import (
 )
 
 // FileStore keeps events in a directory, one file of JSON lines for each run. Several processes of one machine may
-// share it, also when one that has lost a run writes with the one that has it. What has come to an [Interrupt] or [RunEnd] event is on disk when
-// Append returns; of the rest a crash of the machine loses the end. A last line that a crash has cut off is ignored,
-// and removed by the next append. Other processes see an event within 100 ms.
+// share it, also when one that has lost a run writes with the one that has it. What has come to an [Interrupt] or
+// [RunEnd] event is on disk when Append returns; of the rest a crash of the machine loses the end. A last line that a
+// crash has cut off is ignored, and removed by the next append. Other processes see an event within 100 ms.
 type FileStore struct {
 	dir string
 	// busy keeps the appends to a file apart; runs share them by their hash.
