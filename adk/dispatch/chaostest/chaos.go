@@ -58,6 +58,20 @@ const (
 	fullRound  = 48
 )
 
+// SkipUnlessAsked skips a test where WEFT_CHAOS does not say for how long it is to be run.
+func SkipUnlessAsked(t *testing.T) {
+	t.Helper()
+	if os.Getenv(timeVariable) == "" {
+		t.Skip("WEFT_CHAOS is not set: make chaos sets it")
+	}
+}
+
+// How the environment says how much there is.
+const (
+	timeVariable = "WEFT_CHAOS"
+	seedVariable = "WEFT_CHAOS_SEED"
+)
+
 // Run tests a store, in rounds, each in a new place. It must be called by a test of its own, which does nothing else: worker
 // processes are the same test once more, where Run does not return.
 func Run(t *testing.T, open Open, place func(t *testing.T) Place) {
@@ -69,23 +83,23 @@ func Run(t *testing.T, open Open, place func(t *testing.T) Place) {
 		}
 		os.Exit(0)
 	}
-	for_, seed := time.Duration(0), uint64(time.Now().UnixNano())
+	lasts, seed := time.Duration(0), uint64(time.Now().UnixNano())
 	var err error
-	if text := os.Getenv("WEFT_CHAOS"); text != "" {
-		if for_, err = time.ParseDuration(text); err != nil {
+	if text := os.Getenv(timeVariable); text != "" {
+		if lasts, err = time.ParseDuration(text); err != nil {
 			t.Fatalf("WEFT_CHAOS is a time, such as 2m: %v", err)
 		}
 	}
-	if text := os.Getenv("WEFT_CHAOS_SEED"); text != "" {
+	if text := os.Getenv(seedVariable); text != "" {
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatalf("WEFT_CHAOS_SEED is a number: %v", err)
 		}
 	}
 	test, _, _ := strings.Cut(t.Name(), "/")
-	for end := time.Now().Add(for_); ; seed++ {
+	for end := time.Now().Add(lasts); ; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := &round{test: test, seed: seed, open: open, place: place(t), runs: smallRound}
-			if for_ > 0 {
+			if lasts > 0 {
 				r.runs = fullRound
 			}
 			r.run(t)
@@ -134,7 +148,7 @@ func (r *round) run(t *testing.T) {
 			r: r.random(uint64(100 + i)), bank: r.bank, story: r.story, said: said, broken: &r.broken, calm: &calm,
 			late: map[string]time.Time{}}
 		offices = append(offices, &oracle{load: newLoad(r.random(uint64(200+i)), tenant, r.runs), runs: runs, people: p,
-			broken: &r.broken})
+			broken: &r.broken, lateEvents: r.place.Proxy != nil})
 	}
 	server := httptest.NewUnstartedServer(r.bank)
 	r.crowd = newCrowd(3, r.story, r.place.Proxy, func(number int) (process, error) {

@@ -53,6 +53,8 @@ type oracle struct {
 	// hurried are the processes that were ended in a hurry.
 	hurried map[int]bool
 	broken  *findings
+	// lateEvents: events may be any time on their way to the store, as the network is disturbed.
+	lateEvents bool
 	// infos are the runs of the tenant, rootOf the submitted runs that they are a part of, and children those of each.
 	infos    map[string]checkpoint.RunInfo
 	rootOf   map[string]*job
@@ -327,6 +329,9 @@ func (o *oracle) checkEvents(ctx context.Context) {
 	all.Wait()
 }
 
+// longestLate is how late the events of a process may be that was frozen before it had stored them.
+const longestLate = 4 * time.Second
+
 func (o *oracle) checkRecord(ctx context.Context, id string) error {
 	var last runlog.Event
 	for e, err := range o.people.d.Events(ctx, id, runlog.Cursor{}) {
@@ -337,9 +342,10 @@ func (o *oracle) checkRecord(ctx context.Context, id string) error {
 		if e.From != 0 {
 			from = e.From
 		}
-		// A process may write until the first event of the one that takes its run over, which says what counts of that.
-		restarts := e.Type == runlog.Restarted && e.Token > last.Token && from <= last.Seq+1
-		if e.Run != id || from != last.Seq+1 && !restarts || e.Token < last.Token {
+		// A process may write until the first event of the one that takes its run over, which counts on from what it has seen.
+		overlaps := e.Token > last.Token && from <= last.Seq &&
+			(e.Type == runlog.Restarted || e.Type == runlog.RunStart && (o.lateEvents || e.T-last.T < longestLate.Microseconds()))
+		if e.Run != id || from != last.Seq+1 && !overlaps || e.Token < last.Token {
 			return fmt.Errorf("%s %s (of run %s, from %d) comes behind %s %s", e.Type, e.Cursor(), e.Run, from, last.Type, last.Cursor())
 		}
 		last = e
