@@ -35,7 +35,7 @@ temporal: tools
 # PostgreSQL and on Temporal, whose server is killed, too: each order is approved once and paid once. What is not installed is
 # skipped, but in CI.
 CHAOS      ?= 500
-CHAOS_TIME ?= 45s
+CHAOS_TIME ?= 20s
 chaos: tools
 	@WEFT_CHAOS=$(CHAOS_TIME) $(GO) test -count 1 -timeout 0 -v -run '^TestChaos' ./adk/dispatch/chaostest
 	@for d in sqlite postgres redis nats; do \
