@@ -21,6 +21,8 @@ type Proxy struct {
 	conns map[net.Conn]bool
 	// lossy is set while answers get lost.
 	lossy bool
+	// lag is how much later every request arrives.
+	lag time.Duration
 	// stalled is until when nothing passes.
 	stalled time.Time
 	// cut is done to the next request that has its part, and delay, too. nil for none.
@@ -79,6 +81,13 @@ func (p *Proxy) Lose(lossy bool) {
 	p.lossy = lossy
 }
 
+// Lag has every request arrive later from now on, as if the server were farther away.
+func (p *Proxy) Lag(by time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lag = by
+}
+
 // Cut ends every connection that there is.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
@@ -120,7 +129,7 @@ func (p *Proxy) Delay(part []byte, by time.Duration) (came <-chan struct{}) {
 func (p *Proxy) onRequest(data []byte) (late time.Duration, cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	late = max(time.Until(p.stalled), 0)
+	late = max(time.Until(p.stalled), p.lag)
 	if p.delay.isDue(data) {
 		late, p.delay = p.delay.by, nil
 	}

@@ -41,7 +41,8 @@ type Open func(ctx context.Context, where string) (Opened, error)
 
 // Place is a new store.
 type Place struct {
-	// Where is where it is, as Open understands it.
+	// Where is where it is, as Open understands it: for the process of the test, which submits and answers. Of a store on a
+	// server that is better a millisecond away (checkpointtest.Proxy.Lag), so that workers look while it writes.
 	Where string
 	// Proxy stands between the workers and the server of the store, and Proxied is where they find it then. Without a
 	// network there is none.

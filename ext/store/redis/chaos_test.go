@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -28,8 +29,10 @@ func TestChaos(t *testing.T) {
 		}
 		require.NoError(t, err)
 		proxy := checkpointtest.StartProxy(t, "unix", s.socket())
+		far := checkpointtest.StartProxy(t, "unix", s.socket())
+		far.Lag(time.Millisecond)
 		prefix := fmt.Sprint("chaos", prefixes.Add(1))
-		return chaostest.Place{Where: fmt.Sprintf("unix %s %s", s.socket(), prefix), Proxy: proxy,
+		return chaostest.Place{Where: fmt.Sprintf("tcp %s %s", far.Address(), prefix), Proxy: proxy,
 			Proxied: fmt.Sprintf("tcp %s %s", proxy.Address(), prefix)}
 	})
 }
