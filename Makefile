@@ -30,12 +30,18 @@ temporal: tools
 	@cd ext/engine/temporal && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && \
 		GOWORK=off $(BIN)/workflowcheck ./... && GOWORK=off $(GO) test -race -timeout 30m -json ./... | $(BIN)/testcount
 
-# chaos has CHAOS orders paid by worker processes that are killed and frozen, on SQLite, on PostgreSQL and on Temporal,
-# whose server is killed, too: each order is approved once and paid once. What is not installed is skipped, but in CI.
-CHAOS ?= 500
+# chaos has each store shared by worker processes that are killed, frozen, drained and cut off, for CHAOS_TIME each (such as
+# 8h; see adk/dispatch/chaostest), and CHAOS orders paid by worker processes that are killed and frozen, on SQLite, on
+# PostgreSQL and on Temporal, whose server is killed, too: each order is approved once and paid once. What is not installed is
+# skipped, but in CI.
+CHAOS      ?= 500
+CHAOS_TIME ?= 20s
 chaos: tools
+	@WEFT_CHAOS=$(CHAOS_TIME) $(GO) test -count 1 -timeout 0 -v -run '^TestChaos' ./adk/dispatch/chaostest
+	@for d in sqlite postgres redis nats; do \
+	  (cd ext/store/$$d && WEFT_CHAOS=$(CHAOS_TIME) $(GO) test -count 1 -timeout 0 -v -run '^TestChaos$$' .) || exit 1; done
 	@cd examples && $(GO) run ./workers -runs $(CHAOS)
-	@cd ext/store/postgres && WEFT_CHAOS=$(CHAOS) $(GO) test -count 1 -timeout 20m -v -run '^TestWorkers_PayEveryOrderOnce$$' .
+	@cd ext/store/postgres && WEFT_CHAOS_ORDERS=$(CHAOS) $(GO) test -count 1 -timeout 20m -v -run '^TestWorkers_PayEveryOrderOnce$$' .
 	@cd ext/engine/temporal && GOWORK=off WEFT_TEMPORAL_CHAOS=$(CHAOS) $(GO) test -count 1 -timeout 30m -v -run '^TestChaos_' .
 
 # recipes tests examples/recipes, runs on queues, which is outside of the workspace for the same reason.

@@ -30,6 +30,8 @@ var layers = map[string]int{
 	"flow":               6,
 	"utils/callbacks":    6,
 	"serve":              7, // HTTP
+
+	"adk/dispatch/chaostest": 9, // tests only
 }
 
 func layerOf(pkg string) (height int, known bool) {

@@ -16,14 +16,8 @@ func (run *runnerRun[M]) answersFor(ctx context.Context, saved *runDocument, par
 	}
 	given := map[string]any{}
 	if run.held != nil {
-		stored, err := run.held.Answers(ctx)
-		if err != nil {
+		if given, err = run.storedAnswers(ctx); err != nil {
 			return nil, err
-		}
-		for _, a := range stored {
-			if given[a.Point], err = valueOf(a); err != nil {
-				return nil, err
-			}
 		}
 	}
 	if params != nil {
@@ -50,6 +44,46 @@ func (run *runnerRun[M]) answersFor(ctx context.Context, saved *runDocument, par
 		}
 	}
 	return answers, nil
+}
+
+// storedAnswers are the answers in the store, by their questions.
+func (run *runnerRun[M]) storedAnswers(ctx context.Context) (map[string]any, error) {
+	stored, err := run.held.Answers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	given := make(map[string]any, len(stored))
+	for _, a := range stored {
+		if given[a.Point], err = valueOf(a); err != nil {
+			return nil, err
+		}
+	}
+	return given, nil
+}
+
+// addLateAnswers adds the answers that came to the store since answersFor has looked. A run that is taken while it waits, as
+// a timer has ended, takes answers until the first record of the stretch is there, and none from then on: this is for
+// behind it. Whoever continues after a death finds them in the store.
+// Rule distributed/C6.
+func (run *runnerRun[M]) addLateAnswers(ctx context.Context, saved *runDocument, answers map[string]any) error {
+	if run.held == nil {
+		return nil
+	}
+	switch run.held.Info().Status {
+	case core.RunWaiting, core.RunPaused:
+	default: // it took no answers
+		return nil
+	}
+	given, err := run.storedAnswers(ctx)
+	if err != nil {
+		return err
+	}
+	for id, answer := range saved.knownTargets(given) {
+		if _, answered := answers[id]; !answered {
+			answers[id] = answer
+		}
+	}
+	return nil
 }
 
 // keepAnswers keeps, in the document of a run that stops, the answers that it was resumed with and that nothing came of:

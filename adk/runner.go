@@ -152,7 +152,7 @@ func (compiled[M]) run(
 		return run.hub.refuse(err)
 	}
 	if err := run.beginTurn(opts); err != nil {
-		err = errors.Join(err, run.withdraw())
+		err = errors.Join(run.lostOr(err), run.withdraw())
 		run.gate.end()
 		return run.hub.refuse(err)
 	}
@@ -203,6 +203,7 @@ func (compiled[M]) resume(
 		return run.replayEnd(ctx)
 	}
 	if err := run.beginTurn(opts); err != nil {
+		err = run.lostOr(err)
 		run.release()
 		run.gate.end()
 		return nil, fmt.Errorf("failed to resume: %w", err)

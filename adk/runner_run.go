@@ -350,6 +350,9 @@ func (run *runnerRun[M]) reopen(id string, params *ResumeParams) error {
 	if err := run.continueJournal(ctx, answers); err != nil {
 		return fmt.Errorf("failed to resume: %w", err)
 	}
+	if err := run.addLateAnswers(ctx, saved, answers); err != nil {
+		return fmt.Errorf("failed to resume: %w", err)
+	}
 	if err := run.restore(ctx, saved, answers); err != nil {
 		return fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
 	}

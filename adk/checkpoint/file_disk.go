@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/weftgo/weft/internal/osfile"
 )
 
 // disk makes the changes of a store to files.
@@ -34,7 +36,7 @@ func (d *disk) change(name string, do func() error) error {
 
 // named says of an error that the disk is full if it is.
 func named(err error) error {
-	if isFull(err) {
+	if osfile.IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrStoreFull, err)
 	}
 	return err

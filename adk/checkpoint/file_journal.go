@@ -10,9 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/internal/osfile"
 )
 
 // AppendRecord adds a record to the journal of the ID. It costs what the record and the one before it are long. Where
@@ -125,28 +125,10 @@ func (s *FileStore) withJournal(ctx context.Context, checkPointID string, flag i
 		return err
 	}
 	defer f.Close() // unlocks
-	if err := lock(ctx, f); err != nil {
+	if err := osfile.AwaitLock(ctx, f); err != nil {
 		return err
 	}
 	return do(f)
-}
-
-// lock waits for the lock on a file. It asks again and again, as a wait in the kernel would not end with the context.
-func lock(ctx context.Context, f *os.File) error {
-	const longest = 20 * time.Millisecond
-	for pause := 100 * time.Microsecond; ; pause = min(2*pause, longest) {
-		locked, err := tryLock(f, exclusiveLock)
-		if locked || err != nil {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		}
-	}
 }
 
 // append adds a record to a journal that nobody else uses.

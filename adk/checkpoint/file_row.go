@@ -16,6 +16,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/internal/envelope"
+	"github.com/weftgo/weft/internal/osfile"
 )
 
 // Endings of the files of runs.
@@ -78,7 +79,7 @@ func (s *FileStore) lockFile(ctx context.Context, path string) (unlock func(), e
 	}
 	f, err := s.disk.create(path, os.O_RDWR|os.O_CREATE)
 	if err == nil {
-		if err = lock(ctx, f); err != nil {
+		if err = osfile.AwaitLock(ctx, f); err != nil {
 			f.Close()
 		}
 	}
@@ -156,7 +157,7 @@ func (s *FileStore) seeLease(f *fileRow) error {
 	if err != nil {
 		return err
 	}
-	free, err := tryLock(file, sharedLock)
+	free, err := osfile.TryLock(file, osfile.Shared)
 	r.Run.LeaseUntil = info.ModTime().Add(r.TTL)
 	if free {
 		r.Run.LeaseUntil = time.Time{}

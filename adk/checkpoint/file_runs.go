@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/internal/osfile"
 )
 
 var _ RunStore = (*FileStore)(nil)
@@ -184,7 +185,7 @@ func (s *FileStore) makeLease(id string, token uint64) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	locked, err := tryLock(f, exclusiveLock)
+	locked, err := osfile.TryLock(f, osfile.Exclusive)
 	if err == nil && !locked {
 		err = errors.New("the file system does not lock files")
 	}

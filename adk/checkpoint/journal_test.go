@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/internal/osfile"
 )
 
 var testSalt = journalSalt{1, 2, 3, 4, 5, 6, 7, 8}
@@ -182,7 +184,7 @@ func TestFileStore_JournalLockEndsWithTheContext(t *testing.T) {
 	f, err := os.OpenFile(s.path("id", journalFile), os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
-	locked, err := tryLock(f, exclusiveLock)
+	locked, err := osfile.TryLock(f, osfile.Exclusive)
 	require.NoError(t, err)
 	require.True(t, locked)
 

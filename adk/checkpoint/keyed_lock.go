@@ -5,14 +5,6 @@ import (
 	"sync"
 )
 
-// lockKind is how a file is locked: by one alone, or by any number of those who only want to know whether one has it.
-type lockKind int
-
-const (
-	exclusiveLock lockKind = iota
-	sharedLock
-)
-
 // keyedLock is a lock for each key. It holds nothing for keys that nobody uses.
 type keyedLock struct {
 	mu    sync.Mutex

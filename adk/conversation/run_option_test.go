@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -293,4 +294,36 @@ func TestRunOption_OfATurnLoopEndsAPreemptedTurn(t *testing.T) {
 	require.Nil(t, h.Open)
 	require.Len(t, h.Turns, 2)
 	require.Equal(t, []string{"user: a", "assistant: [look]", "tool: found"}, contents(h.Turns[0].Messages()))
+}
+
+// cutOff is a store whose leases cannot be renewed.
+type cutOff struct{ *checkpoint.MemoryStore }
+
+func (s cutOff) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	l, err := s.MemoryStore.Acquire(ctx, id, req)
+	return cutOffLease{l}, err
+}
+
+type cutOffLease struct{ checkpoint.Lease }
+
+func (cutOffLease) Renew(context.Context) error { return errors.New("out of reach") }
+
+// slow is a store of conversations that answers when nobody waits any more.
+type slow struct{ Store }
+
+func (slow) Lane(ctx context.Context, _ string, _ Branch) (Lane, error) {
+	<-ctx.Done()
+	return Lane{}, ctx.Err()
+}
+
+// TestRunOption_ARunThatIsLostBeforeItsTurnBeginsSaysSo.
+// Rule distributed/F6.
+func TestRunOption_ARunThatIsLostBeforeItsTurnBeginsSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agentOf(t), Durability: adk.EveryStep,
+			CheckPointStore: cutOff{checkpoint.NewMemoryStore()}})
+		talk := Open(slow{}, "talk").RunOption(HistoryOptions{})
+		_, err := finish(runner.Query(t.Context(), "hello", adk.WithCheckPointID("1"), talk))
+		require.ErrorIs(t, err, adk.ErrLeaseLost)
+	})
 }

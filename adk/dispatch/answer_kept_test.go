@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
@@ -115,4 +117,71 @@ func answerIsKept(t *testing.T, place, how string) {
 	require.Equal(t, checkpoint.Done, o.Status, o.Waiting)
 	asked := questions.Load()
 	require.EqualValues(t, 1, asked, "the question was asked %d times", asked)
+}
+
+// answeredMeanwhile is a store in which somebody answers when a worker that takes the run has just looked for answers.
+type answeredMeanwhile struct {
+	*checkpoint.MemoryStore
+	answer func()
+}
+
+func (s *answeredMeanwhile) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
+	l, err := s.MemoryStore.AcquireDue(ctx, req, due)
+	if err != nil || l.Info().Status != checkpoint.Waiting {
+		return l, err
+	}
+	return &answeredLease{Lease: l, answer: sync.OnceFunc(s.answer)}, nil
+}
+
+type answeredLease struct {
+	checkpoint.Lease
+	answer func()
+}
+
+func (l *answeredLease) Answers(ctx context.Context) ([]checkpoint.Answer, error) {
+	defer l.answer()
+	return l.Lease.Answers(ctx)
+}
+
+// TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed: a timer of the run ends, and while a worker takes it somebody
+// answers. That is taken, and nobody is asked again.
+// Rule distributed/C6.
+func TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &answeredMeanwhile{MemoryStore: checkpoint.NewMemoryStore()}
+		asked, answers := 0, 0
+		agent := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", `{}`), adktest.Call("sleep", `{}`)), adktest.Says("done"))
+		both, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Description: "a", Model: agent,
+			ToolsConfig: adktest.Tools(toolNamed(t, "ask", func(ctx context.Context) (string, error) {
+				if _, ok, answer := tool.GetResumeContext[string](ctx); ok {
+					return answer, nil
+				}
+				asked++
+				return "", tool.Interrupt(ctx, "which one?")
+			}), toolNamed(t, "sleep", func(ctx context.Context) (string, error) {
+				return "slept", dispatch.SleepFor(ctx, time.Minute)
+			}))})
+		require.NoError(t, err)
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(both)}}, dispatch.WorkerConfig{})
+		defer stop()
+		store.answer = func() {
+			info, _, err := d.Inspect(t.Context(), "1")
+			require.NoError(t, err)
+			for _, q := range info.Waiting {
+				if q.Kind == adk.QuestionPlain {
+					answer, err := adk.EncodeAnswer(q.ID, "blue")
+					require.NoError(t, err)
+					require.NoError(t, d.Answer(t.Context(), "1", answer))
+					answers++
+				}
+			}
+		}
+		_, err = d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		waitFor(t, d, "1", checkpoint.Waiting)
+		time.Sleep(2 * time.Minute)
+		waitFor(t, d, "1", checkpoint.Done)
+		require.Equal(t, 1, answers)
+		require.Equal(t, 1, asked)
+	})
 }

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,4 +90,36 @@ func TestAsRun_WakesAParentThatWasResumedForSomethingElse(t *testing.T) {
 			})
 		})
 	}
+}
+
+// mute is a store that a worker cannot give answers to.
+type mute struct{ *checkpoint.MemoryStore }
+
+func (mute) Answer(context.Context, string, ...checkpoint.Answer) error {
+	return errors.New("out of reach")
+}
+
+// TestAsRun_WakesAParentThatWasBusyWhenTheChildEnded, also where its worker has died, or lost the store, before it could give
+// it the answer.
+// Rule distributed/D8.
+func TestAsRun_WakesAParentThatWasBusyWhenTheChildEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		child := agentOf(t, "child", toolNamed(t, "sleep", func(ctx context.Context) (string, error) {
+			return "worked", dispatch.SleepFor(ctx, time.Hour)
+		}))
+		parent := atOnce(t, "parent", dispatch.AsRun("child", "works"), toolNamed(t, "other", func(ctx context.Context) (string, error) {
+			if err := dispatch.SleepFor(ctx, 55*time.Minute); err != nil {
+				return "", err
+			}
+			time.Sleep(10 * time.Minute) // the child ends meanwhile
+			return "slept", nil
+		}))
+		d, stop := working(t, mute{checkpoint.NewMemoryStore()}, dispatch.Config{Agents: dispatch.Agents{
+			"parent": dispatch.Runs(parent), "child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+		defer stop()
+		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
+		require.NoError(t, err)
+		time.Sleep(65*time.Minute + 20*time.Second)
+		require.Equal(t, "done: done: worked slept", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
@@ -584,6 +585,44 @@ func TestWork_ARunWhoseWorkerStoodStillBeforeItBeganIsExecutedLater(t *testing.T
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		waitFor(t, d, "1", checkpoint.Done)
+	})
+}
+
+// slowTalks is a store of conversations that takes longer than a lease lasts, once.
+type slowTalks struct {
+	conversation.Store
+	slow atomic.Bool
+}
+
+func (s *slowTalks) Lane(ctx context.Context, id string, branch conversation.Branch) (conversation.Lane, error) {
+	if s.slow.CompareAndSwap(false, true) {
+		<-ctx.Done()
+		return conversation.Lane{}, ctx.Err()
+	}
+	return s.Store.Lane(ctx, id, branch)
+}
+
+// TestWork_ARunThatWasLostBeforeItsTurnBeganIsExecutedLater, and has not failed.
+// Rules distributed/F6, distributed/F7.
+func TestWork_ARunThatWasLostBeforeItsTurnBeganIsExecutedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &frozenStore{MemoryStore: checkpoint.NewMemoryStore()}
+		store.frozen.Store(true) // it is only that no renewal arrives
+		kept, err := conversation.NewStore(store.MemoryStore)
+		require.NoError(t, err)
+		talk := conversation.Open(&slowTalks{Store: kept}, "talk")
+		d, stop := working(t, store, dispatch.Config{TTL: 2 * time.Second, Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))},
+			Options: func(context.Context, checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
+				return []adk.AgentRunOption{talk.RunOption(conversation.HistoryOptions{})}, nil
+			}}, dispatch.WorkerConfig{})
+		defer stop()
+		_, err = d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		waitFor(t, d, "1", checkpoint.Done)
+		turn, found, err := talk.Find(t.Context(), "1")
+		require.NoError(t, err)
+		require.True(t, found)
+		require.Equal(t, conversation.Kept, turn.Status)
 	})
 }
 

@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -228,6 +229,47 @@ func TestEvents_FollowARunThatWaits(t *testing.T) {
 			"run.start", "resume", "agent.start", "tool.start", "tool.end", "model.start", "model.end", "agent.end", "run.end",
 		}, withoutSaved(typesOf(got)))
 		require.Equal(t, []string{`assistant: [ask#c0 {"request":"do it"}]`, "tool ask#c0: you may", "assistant: done: you may"}, lines(got))
+	})
+}
+
+// A run goes from one process to another and back, and each time it continues. The one that has it again counts behind what
+// the other one has recorded, and a reader in each of them sees the same.
+//
+// Rules runlog/RL1, runlog/E4.
+func TestEvents_OfARunThatComesBackToAProcessAreOneSequence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, events := checkpoint.NewMemoryStore(), runlog.NewMemoryStore()
+		ask := toolNamed(t, "ask", func(ctx context.Context) (string, error) {
+			if _, ok, answer := tool.GetResumeContext[string](ctx); ok {
+				return answer, nil
+			}
+			return "", tool.Interrupt(ctx, "may I?")
+		})
+		var processes [2]*dispatch.Dispatcher
+		for i := range processes {
+			processes[i] = dispatch.New(store, dispatch.Config{Log: logOf(t, events),
+				Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", ask, ask, ask, ask))}})
+		}
+		_, err := processes[0].Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		for stretch := range 5 {
+			d := processes[stretch%2]
+			o, err := d.Stretch(t.Context(), "1")
+			require.NoError(t, err)
+			synctest.Wait() // what it says is stored
+			for _, q := range o.Waiting {
+				answer, err := adk.EncodeAnswer(q.ID, fmt.Sprint(stretch))
+				require.NoError(t, err)
+				require.NoError(t, d.Answer(t.Context(), "1", answer))
+			}
+		}
+		waitFor(t, processes[0], "1", checkpoint.Done)
+		all := readAll(t, processes[0], "1", runlog.Cursor{})
+		for i, e := range all {
+			require.EqualValues(t, i+1, e.Seq, "%s", e.Type)
+		}
+		require.Len(t, lines(all), 9)
+		require.Equal(t, all, readAll(t, processes[1], "1", runlog.Cursor{}))
 	})
 }
 

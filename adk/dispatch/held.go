@@ -370,7 +370,11 @@ func (h *heldLease[M]) decideWaiting(ctx context.Context, s *checkpoint.Settleme
 		}
 		s.Children = append(s.Children, made)
 		p.Info, _ = json.Marshal(childInfo{made.ID, made.Run.Agent})
-		s.WakeAt = earlier(s.WakeAt, h.clock.Now().Add(lookAtChildren))
+		look := lookAtChildren
+		if h.waitedFor(made.ID) {
+			look = lookAgainAtChildren
+		}
+		s.WakeAt = earlier(s.WakeAt, h.clock.Now().Add(look))
 	}
 	if len(s.Children) == 0 {
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ const (
 	// lookAtChildren is how soon a run looks whether a run that it waits for has ended without an answer to it: one that
 	// had ended before it was waited for. It looks less and less often.
 	lookAtChildren = time.Minute
+	// lookAgainAtChildren is how soon it looks if it has waited for the same run before it was resumed for something else: that
+	// may have ended meanwhile.
+	lookAgainAtChildren = time.Second
 )
 
 // Sleep is the Info of an interrupt that the clock answers: the run gives its worker back until then.
@@ -246,6 +250,14 @@ func (d *TypedDispatcher[M]) dueTargets(
 		}
 	}
 	return targets, nil
+}
+
+// waitedFor reports whether the run waited for another one when the stretch began.
+func (h *heldLease[M]) waitedFor(id string) bool {
+	return slices.ContainsFunc(h.info.Waiting, func(p checkpoint.WaitPoint) bool {
+		var child childInfo
+		return p.Kind == adk.QuestionRun && json.Unmarshal(p.Info, &child) == nil && child.Run == id
+	})
 }
 
 // endedChild is what a run came to that is waited for, nil while it has not ended.

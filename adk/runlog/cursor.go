@@ -14,8 +14,8 @@ import (
 // for a while: one that has lost the run, and does not know it yet, and the one that has it. Token, that of the lease
 // of the run, which grows from lease to lease, tells their events apart, and decides: positions are ordered by Token,
 // then by Seq. A store refuses events of a token that is lower than one it has seen, so what it keeps of a run has no
-// two events of one Seq. The new process begins with a [Restarted] event: a reader who has seen more of the old one than
-// counts is given that first.
+// two events of one Seq, but for what the old process wrote while the new one began. The new process begins with a
+// [Restarted] event: a reader who has seen more of the old one than counts is given that first.
 //
 // A reader gets what is behind its cursor. What is not there any more, because deltas are dropped when the whole message
 // is there, or because the log is cut, is announced by [Dropped] or replaced by [Snapshot]. So every cursor is good, one

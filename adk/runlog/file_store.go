@@ -19,12 +19,13 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/internal/osfile"
 )
 
 // FileStore keeps events in a directory, one file of JSON lines for each run. Several processes of one machine may
-// share it, of which one writes a run at a time. What has come to an [Interrupt] or [RunEnd] event is on disk when
-// Append returns; of the rest a crash of the machine loses the end. A last line that a crash has cut off is ignored,
-// and removed by the next append. Other processes see an event within 100 ms.
+// share it, also when one that has lost a run writes with the one that has it. What has come to an [Interrupt] or
+// [RunEnd] event is on disk when Append returns; of the rest a crash of the machine loses the end. A last line that a
+// crash has cut off is ignored, and removed by the next append. Other processes see an event within 100 ms.
 type FileStore struct {
 	dir string
 	// busy keeps the appends to a file apart; runs share them by their hash.
@@ -83,19 +84,51 @@ func (s *FileStore) Append(ctx context.Context, run string, events []Event) erro
 	path, busy := s.path(run)
 	busy.Lock()
 	defer busy.Unlock()
-	err := appendFile(path, events)
+	f, err := openLocked(ctx, path)
+	if err == nil {
+		err = errors.Join(appendFile(f, events), f.Close())
+	}
 	if err == nil {
 		s.keys.Wake(run)
 	}
 	return failed("write", run, err)
 }
 
-func appendFile(path string, events []Event) (err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
+// openLocked opens a file, and makes it if there is none, when no other process writes to it or removes it. Closing it lets
+// the others.
+func openLocked(ctx context.Context, path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		isThere := false
+		if err = osfile.AwaitLock(ctx, f); err == nil {
+			isThere, err = isAt(f, path)
+		}
+		if isThere {
+			return f, nil
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+}
+
+// isAt reports whether a file has not been removed since it was opened.
+func isAt(f *os.File, path string) (bool, error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	there, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(opened, there), err
+}
+
+func appendFile(f *os.File, events []Event) error {
 	size, err := wholeLines(f)
 	if err != nil {
 		return err
@@ -367,9 +400,12 @@ func (s *FileStore) Delete(ctx context.Context, run string) error {
 	path, busy := s.path(run)
 	busy.Lock()
 	defer busy.Unlock()
-	err := os.Remove(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f, err := openLocked(ctx, path)
+	if err == nil {
+		err = errors.Join(os.Remove(path), f.Close())
 	}
 	return failed("delete", run, err)
 }

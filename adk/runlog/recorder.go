@@ -392,16 +392,12 @@ func (r *recorder) begin(token uint64) (past *folding) {
 
 // recall reads what is recorded of the run, here or in the store. It is nil for nothing.
 func (r *recorder) recall() *folding {
-	var src source
-	if b := r.log.bookOf(r.opts.ID); b != nil && (r.log.conf.Store == nil || b.hasAll()) {
-		src = bookSource{b, false}
-	} else if r.log.conf.Store != nil {
-		src = storeSource{r.log.conf.Store, r.opts.ID, func(Cursor) bool { return false }}
-	} else {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), recallTime)
 	defer cancel()
+	src := r.past(ctx)
+	if src == nil {
+		return nil
+	}
 	fold, until := &folding{}, time.Now().Add(lastEvents)
 	for {
 		for e, err := range src.read(ctx, fold.last.Cursor()) {
@@ -421,6 +417,28 @@ func (r *recorder) recall() *folding {
 			return fold.known()
 		}
 	}
+}
+
+// past is where the run so far is recorded, nil if it is nowhere. A book of this process is forgotten if other processes
+// have continued the run since.
+func (r *recorder) past(ctx context.Context) source {
+	b, store := r.log.bookOf(r.opts.ID), r.log.conf.Store
+	if store == nil {
+		if b == nil {
+			return nil
+		}
+		return bookSource{b, false}
+	}
+	stored := storeSource{store, r.opts.ID, func(Cursor) bool { return false }}
+	if b == nil || !b.hasAll() {
+		return stored
+	}
+	here, _ := b.info()
+	if there, exists, err := stored.info(ctx); err == nil && exists && there.Last.Token > here.Last.Token {
+		r.log.leave(b, nil)
+		return stored
+	}
+	return bookSource{b, false}
 }
 
 // known is what is known of a run, nil if that is nothing.

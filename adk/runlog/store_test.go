@@ -1,10 +1,14 @@
 package runlog_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -57,6 +61,47 @@ func TestFileStore_CutsATornLine(t *testing.T) {
 		}
 		require.Equal(t, uint64(3), n)
 	}
+}
+
+// TestFileStore_OfTwoProcessesThatWriteOneRunOneGoesOn: the one that has lost the run is refused, and neither of them harms
+// what the other one writes.
+// Rules runlog/RL8, runlog/E4.
+func TestFileStore_OfTwoProcessesThatWriteOneRunOneGoesOn(t *testing.T) {
+	const each = 300
+	dir := t.TempDir()
+	open := func() *runlog.FileStore {
+		s, err := runlog.NewFileStore(dir)
+		require.NoError(t, err)
+		return s
+	}
+	var both sync.WaitGroup
+	write := func(token uint64) {
+		s := open()
+		both.Go(func() {
+			for seq := range uint64(each) {
+				e := said(seq+1, strings.Repeat("text ", int(seq)))
+				e.Token = token
+				if err := s.Append(t.Context(), "r", []runlog.Event{e}); errors.Is(err, runlog.ErrOvertaken) {
+					return
+				} else if !assert.NoError(t, err) {
+					return
+				}
+			}
+		})
+	}
+	write(1)
+	write(2)
+	both.Wait()
+	next := map[uint64]uint64{}
+	var last runlog.Cursor
+	for e, err := range open().Read(t.Context(), "r", runlog.Cursor{}) {
+		require.NoError(t, err)
+		require.Positive(t, e.Cursor().Compare(last))
+		last = e.Cursor()
+		next[e.Token]++
+		require.Equal(t, next[e.Token], e.Seq)
+	}
+	require.Equal(t, runlog.Cursor{Token: 2, Seq: each}, last)
 }
 
 func said(seq uint64, text string) runlog.Event {

@@ -21,6 +21,10 @@ type Proxy struct {
 	conns map[net.Conn]bool
 	// lossy is set while answers get lost.
 	lossy bool
+	// lag is how much later every request arrives.
+	lag time.Duration
+	// stalled is until when nothing passes.
+	stalled time.Time
 	// cut is done to the next request that has its part, and delay, too. nil for none.
 	cut, delay *deed
 }
@@ -60,11 +64,7 @@ func StartProxy(t testing.TB, network, address string) *Proxy {
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
-		p.mu.Lock()
-		for c := range p.conns {
-			_ = c.Close()
-		}
-		p.mu.Unlock()
+		p.Cut()
 		p.ends.Wait()
 	})
 	return p
@@ -79,6 +79,30 @@ func (p *Proxy) Lose(lossy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lossy = lossy
+}
+
+// Lag has every request arrive later from now on, as if the server were farther away.
+func (p *Proxy) Lag(by time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lag = by
+}
+
+// Cut ends every connection that there is.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
+// Stall has nothing pass for a time, of which neither side is told. Then what was sent meanwhile arrives, but for that of
+// connections that are cut before.
+func (p *Proxy) Stall(by time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stalled = time.Now().Add(by)
 }
 
 // CutAfter has the connection of the next request that has part cut when the server got it. The channel is closed when
@@ -105,6 +129,7 @@ func (p *Proxy) Delay(part []byte, by time.Duration) (came <-chan struct{}) {
 func (p *Proxy) onRequest(data []byte) (late time.Duration, cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	late = max(time.Until(p.stalled), p.lag)
 	if p.delay.isDue(data) {
 		late, p.delay = p.delay.by, nil
 	}
@@ -118,14 +143,15 @@ func (p *Proxy) onRequest(data []byte) (late time.Duration, cut bool) {
 func (p *Proxy) onAnswer() (late time.Duration, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	late = max(time.Until(p.stalled), 0)
 	switch {
-	case !p.lossy:
+	case late > 0, !p.lossy:
 	case rand.IntN(60) == 0:
 		return 0, true
 	case rand.IntN(20) == 0:
 		return rand.N(50 * time.Millisecond), false
 	}
-	return 0, false
+	return late, false
 }
 
 func (p *Proxy) serve(client net.Conn) {

@@ -1,33 +1,39 @@
+//go:build unix
+
 package postgres
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"syscall"
+	"context"
+	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/adk/dispatch/chaostest"
+	"github.com/weftgo/weft/adk/runlog"
 )
 
-// TestWorkers_PayEveryOrderOnce: examples/workers, whose processes are killed and frozen, on a server that waits for the
-// disk. WEFT_CHAOS is how many orders there are; make chaos sets it. Rules distributed/K9.
-func TestWorkers_PayEveryOrderOnce(t *testing.T) {
-	runs := os.Getenv("WEFT_CHAOS")
-	if runs == "" {
-		t.Skip("WEFT_CHAOS is not set: make chaos sets it")
+// TestChaos: see package chaostest. make chaos runs it.
+// Rule distributed/K15.
+func TestChaos(t *testing.T) {
+	chaostest.SkipUnlessAsked(t)
+	chaostest.Run(t, openChaos, func(t *testing.T) chaostest.Place {
+		s := ofTest(t)
+		url := newDatabase(t, s)
+		proxy := checkpointtest.StartProxy(t, "tcp", "127.0.0.1:"+s.port)
+		return chaostest.Place{Where: url, Proxy: proxy, Proxied: strings.Replace(url, "127.0.0.1:"+s.port, proxy.Address(), 1)}
+	})
+}
+
+func openChaos(ctx context.Context, url string) (chaostest.Opened, error) {
+	store, err := Open(ctx, url)
+	if err != nil {
+		return chaostest.Opened{}, err
 	}
-	program := filepath.Join(t.TempDir(), "workers")
-	build := exec.Command("go", "build", "-o", program, "./workers")
-	build.Dir = "../../../examples"
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	own, err := startServer(true)
-	require.NoError(t, err)
-	defer os.RemoveAll(own.dir)
-	defer own.stop(syscall.SIGQUIT)
-	out, err = exec.Command(program, "-runs", runs, "-store", newDatabase(t, own)).CombinedOutput()
-	t.Logf("%s", out)
-	require.NoError(t, err)
-	require.Contains(t, string(out), "Every order was approved once and paid once.")
+	return chaostest.Opened{Close: store.Close, Tenant: func(name string) (checkpoint.RunStore, runlog.Store, error) {
+		runs := store.Tenant(name)
+		events, err := runs.OpenEvents(ctx, sqlrun.EventsConfig{})
+		return runs, events, err
+	}}, nil
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package osfile
 
 import (
 	"errors"
@@ -15,11 +15,11 @@ const (
 	errLockViolation    = syscall.Errno(33)
 )
 
-// tryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
+// TryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
 // The lock is on one byte far behind the end, as nobody else could read a byte that is locked.
-func tryLock(f *os.File, how lockKind) (locked bool, err error) {
+func TryLock(f *os.File, how Lock) (locked bool, err error) {
 	flags := uintptr(lockFailImmediately)
-	if how == exclusiveLock {
+	if how == Exclusive {
 		flags |= lockExclusive
 	}
 	conn, err := f.SyscallConn()
@@ -44,7 +44,7 @@ func tryLock(f *os.File, how lockKind) (locked bool, err error) {
 	}
 }
 
-// isFull reports whether an error says that the disk is full: ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL.
-func isFull(err error) bool {
+// IsFull reports whether an error says that the disk is full: ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL.
+func IsFull(err error) bool {
 	return errors.Is(err, syscall.Errno(39)) || errors.Is(err, syscall.Errno(112))
 }

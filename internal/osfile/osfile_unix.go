@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package checkpoint
+package osfile
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
-func tryLock(f *os.File, how lockKind) (locked bool, err error) {
+// TryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
+func TryLock(f *os.File, how Lock) (locked bool, err error) {
 	flag := syscall.LOCK_EX
-	if how == sharedLock {
+	if how == Shared {
 		flag = syscall.LOCK_SH
 	}
 	conn, err := f.SyscallConn()
@@ -30,5 +30,5 @@ func tryLock(f *os.File, how lockKind) (locked bool, err error) {
 	}
 }
 
-// isFull reports whether an error says that the disk, or what a user may use of it, is full.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+// IsFull reports whether an error says that the disk, or what a user may use of it, is full.
+func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -1,0 +1,34 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/adk/dispatch/chaostest"
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// TestChaos: see package chaostest; make chaos has more of it.
+// Rule distributed/K15.
+func TestChaos(t *testing.T) {
+	chaostest.Run(t, openChaos, func(t *testing.T) chaostest.Place {
+		return chaostest.Place{Where: filepath.Join(t.TempDir(), "runs.db")}
+	})
+}
+
+func openChaos(ctx context.Context, path string) (chaostest.Opened, error) {
+	store, err := Open(ctx, path)
+	if err != nil {
+		return chaostest.Opened{}, err
+	}
+	return chaostest.Opened{Close: store.Close, Tenant: func(name string) (checkpoint.RunStore, runlog.Store, error) {
+		runs := store.Tenant(name)
+		events, err := runs.OpenEvents(ctx, sqlrun.EventsConfig{})
+		return runs, events, err
+	}}, nil
+}
