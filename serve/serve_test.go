@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +28,15 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(streamsServed) != "" {
+		if err := serveStreams(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // agentOf makes an agent of a scripted model.
 func agentOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) adk.Agent {
