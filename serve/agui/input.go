@@ -301,12 +301,12 @@ func (in *input) clientResults(questions []serve.Question) map[string]json.RawMe
 	}
 	var calls []serve.ClientCall
 	known := map[string]bool{}
-	add := func(id string) {
+	add := func(id, name string) {
 		if known[id] {
 			return
 		}
 		known[id] = true
-		c := serve.ClientCall{ID: id}
+		c := serve.ClientCall{ID: id, Name: name}
 		if r := of(id); r != nil {
 			c.Done, c.Failed, c.Text = true, r.Error != "", r.result()
 		}
@@ -314,11 +314,11 @@ func (in *input) clientResults(questions []serve.Question) map[string]json.RawMe
 	}
 	for i := range in.Messages {
 		for _, c := range in.Messages[i].ToolCalls {
-			add(c.ID)
+			add(c.ID, c.Function.Name)
 		}
 	}
 	for i := range results { // a client may leave out what it was asked
-		add(results[i].ToolCallID)
+		add(results[i].ToolCallID, "")
 	}
 	return serve.ClientAnswers(questions, calls)
 }
