@@ -16,8 +16,8 @@ import (
 const (
 	keepAliveEvery = 15 * time.Second
 	coalesceFor    = 20 * time.Millisecond
-	// writeWithin is how long a client may take nothing. A deadline is set for up to deadlineSlack more, so that it needs not
-	// be set for each frame.
+	// writeWithin is how long a client may take nothing. Its deadline may be one of up to deadlineSlack before, so that it
+	// needs not be set for each frame.
 	writeWithin   = 30 * time.Second
 	deadlineSlack = 3 * time.Second
 	// stopWithin is how long a run that nobody watches any more may take to come to where nothing is lost.
@@ -336,8 +336,8 @@ func (s *stream) write(data []byte) {
 	if s.over || s.err != nil {
 		return
 	}
-	if now := time.Now(); !s.held && s.deadline.Sub(now) < writeWithin {
-		s.deadline = now.Add(writeWithin + deadlineSlack)
+	if now := time.Now(); !s.held && s.deadline.Sub(now) < writeWithin-deadlineSlack {
+		s.deadline = now.Add(writeWithin)
 		_ = s.rc.SetWriteDeadline(s.deadline)
 	}
 	s.held = true

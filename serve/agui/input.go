@@ -106,6 +106,16 @@ func readResume(body []byte) (entries []resumeEntry, err error) {
 	return entries, nil
 }
 
+// leaveOut leaves out what the client was shown of a run that it asks for again, and what stands behind that.
+func (in *input) leaveOut(run string) {
+	if at := slices.IndexFunc(in.Messages, func(m inMessage) bool { return isOf(run, m.ID) }); at >= 0 {
+		in.Messages = in.Messages[:at]
+	}
+}
+
+// isOf reports whether a message has the ID of one of a run.
+func isOf(run, id string) bool { return strings.HasPrefix(id, run+".") }
+
 // isLegacy reports whether the client is one of before 1.0.
 func (in *input) isLegacy() bool {
 	return in.ProtocolVersion == "" || strings.HasPrefix(in.ProtocolVersion, "0.")
