@@ -22,6 +22,22 @@ type TypedMessageVariant[M MessageType] struct {
 	AgenticRole schema.AgenticRoleType
 	// ToolName is the tool whose result this is. Ordinary messages only.
 	ToolName string
+
+	// readByRun is MessageStream, if the run reads another copy of it to its end, or ends it, and nobody has put another
+	// stream in its place.
+	readByRun *schema.StreamReader[M]
+}
+
+// split gives somebody a copy of the stream. The variant keeps another one.
+func (mv *TypedMessageVariant[M]) split() *schema.StreamReader[M] {
+	byRun := mv.readByRun == mv.MessageStream
+	copies := mv.MessageStream.Copy(2)
+	copies[0].SetAutomaticClose()
+	copies[1].SetAutomaticClose()
+	if mv.MessageStream = copies[0]; byRun {
+		mv.readByRun = copies[0]
+	}
+	return copies[1]
 }
 
 // MessageVariant is the variant of ordinary messages.
@@ -215,6 +231,16 @@ func (e *TypedAgentEvent[M]) closeStreams() {
 		if s := e.Output.MessageOutput.MessageStream; s != nil {
 			s.Close()
 		}
+	}
+}
+
+// closeReadByRun closes the stream of an event that nobody reads, if the run reads it anyway.
+func (e *TypedAgentEvent[M]) closeReadByRun() {
+	if e.Output == nil || e.Output.MessageOutput == nil {
+		return
+	}
+	if v := e.Output.MessageOutput; v.readByRun != nil && v.readByRun == v.MessageStream {
+		v.MessageStream.Close()
 	}
 }
 

@@ -102,10 +102,7 @@ func (l *lane[M]) add(agent string, e *TypedAgentEvent[M]) {
 	item := &historyItem[M]{agent: agent, message: v.Message}
 	item.transfer = e.Action != nil && e.Action.TransferToAgent != nil
 	if v.IsStreaming && v.MessageStream != nil {
-		copies := v.MessageStream.Copy(2)
-		v.MessageStream, item.stream = copies[0], copies[1]
-		v.MessageStream.SetAutomaticClose()
-		item.stream.SetAutomaticClose()
+		item.stream = v.split()
 	}
 	l.append(item)
 }

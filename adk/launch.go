@@ -40,6 +40,8 @@ type hub[M MessageType] struct {
 	iterator AsyncIterator[*TypedAgentEvent[M]]
 	// watch sees the run, nil for most.
 	watch runwatch.Run
+	// unread: see runwatch.Options.
+	unread bool
 }
 
 // open returns the reader's end.
@@ -52,6 +54,9 @@ func (h *hub[M]) open() *AsyncIterator[*TypedAgentEvent[M]] {
 func (h *hub[M]) send(e *TypedAgentEvent[M]) {
 	if h.watch != nil {
 		h.watch.Event(e)
+	}
+	if h.unread {
+		e.closeReadByRun()
 	}
 	if !h.ring.Put(e) {
 		e.closeStreams()

@@ -359,6 +359,7 @@ func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id mark) *schema
 	e := newMessageEvent(none, events)
 	ops.modelVariant(&e.variant)
 	e.variant.MessageStream.SetAutomaticClose()
+	e.variant.readByRun = e.variant.MessageStream
 	a.turn.run.sendMessage(&e.event)
 	return copies[1]
 }

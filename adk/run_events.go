@@ -73,11 +73,9 @@ func copyEvent[M MessageType](e *TypedAgentEvent[M]) *TypedAgentEvent[M] {
 	c.output, c.event.Output = *e.Output, &c.output
 	if v := e.Output.MessageOutput; v != nil {
 		c.variant, c.output.MessageOutput = *v, &c.variant
+		c.variant.readByRun = nil
 		if v.MessageStream != nil {
-			copies := v.MessageStream.Copy(2)
-			v.MessageStream, c.variant.MessageStream = copies[0], copies[1]
-			v.MessageStream.SetAutomaticClose()
-			c.variant.MessageStream.SetAutomaticClose()
+			c.variant.MessageStream = v.split()
 		}
 	}
 	return &c.event

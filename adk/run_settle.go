@@ -245,10 +245,7 @@ func (run *runnerRun[M]) noteLast(e *TypedAgentEvent[M]) {
 	last := &lastMessage[M]{path: e.RunPath}
 	last.item.agent, last.item.message = e.AgentName, e.Output.MessageOutput.Message
 	if v := e.Output.MessageOutput; v.IsStreaming && v.MessageStream != nil {
-		copies := v.MessageStream.Copy(2)
-		v.MessageStream, last.item.stream = copies[0], copies[1]
-		v.MessageStream.SetAutomaticClose()
-		last.item.stream.SetAutomaticClose()
+		last.item.stream = v.split()
 	}
 	if run.last != nil && run.last.item.stream != nil {
 		run.last.item.stream.Close()

@@ -73,10 +73,7 @@ func (w *watchedTurn[M]) note(e *TypedAgentEvent[M]) {
 	v := e.Output.MessageOutput
 	item := &historyItem[M]{agent: e.AgentName, message: v.Message}
 	if v.IsStreaming && v.MessageStream != nil {
-		copies := v.MessageStream.Copy(2)
-		v.MessageStream, item.stream = copies[0], copies[1]
-		v.MessageStream.SetAutomaticClose()
-		item.stream.SetAutomaticClose()
+		item.stream = v.split()
 	}
 	if e.origin == originReplayedSteps {
 		if w.replayed == nil {

@@ -100,8 +100,8 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	return run, nil
 }
 
-// watcherOf is who watches the run, nil for most.
-func watcherOf(opts []AgentRunOption) runwatch.Run {
+// watchOf is who watches the run, and who does not; the zero value for most.
+func watchOf(opts []AgentRunOption) runwatch.Options {
 	var o *runwatch.Options
 	for i := range opts {
 		if set, ok := opts[i].apply.(func(*runwatch.Options)); ok {
@@ -112,16 +112,17 @@ func watcherOf(opts []AgentRunOption) runwatch.Run {
 		}
 	}
 	if o == nil {
-		return nil
+		return runwatch.Options{}
 	}
-	return o.Run
+	return *o
 }
 
 // readOptions keeps those for the runner, and finds out whether the run can be cancelled.
 func (run *runnerRun[M]) readOptions(opts []AgentRunOption) error {
 	err := guardHook(func() error {
 		run.root.read(opts)
-		run.hub.watch = watcherOf(opts)
+		watch := watchOf(opts)
+		run.hub.watch, run.hub.unread = watch.Run, watch.Unread
 		return nil
 	})
 	if err != nil {

@@ -14,7 +14,9 @@ import (
 )
 
 // Answer answers questions of a run that waits, by their IDs: all of them or, with an error, none. Without partial every
-// question that is open must be answered. The run continues when it has what it needs.
+// question that is open must be answered. The run continues when it has what it needs. The same answers again, of a client
+// that has not seen what came of them, change nothing and are no error, whatever has become of the run since: what came of
+// them is behind the Token of the Run.
 //
 // The answer to an approval is {"approve": true}, with "arguments" to run the call with others, or {"approve": false},
 // with a "text" for the model. Only a JSON true approves. A call for the client is answered by {"text": …} or
@@ -26,7 +28,7 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 		return Run{}, err
 	}
 	if info.Status != checkpoint.Waiting {
-		return Run{}, NewProblem(AlreadyAnswered, "the run waits for no answer").of(id)
+		return c.answeredAgain(ctx, info, answers, NewProblem(AlreadyAnswered, "the run waits for no answer").of(id))
 	}
 	if len(answers) == 0 {
 		return Run{}, NewProblem(BadRequest, "there is no answer").of(id)
@@ -54,7 +56,8 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 		encoded = append(encoded, a)
 	}
 	if len(encoded) < len(answers) {
-		return Run{}, NewProblem(NotFound, "the run waits for none of the questions with one of these IDs").of(id)
+		return c.answeredAgain(ctx, info, answers,
+			NewProblem(NotFound, "the run waits for none of the questions with one of these IDs").of(id))
 	}
 	if err := c.server.runs.Answer(ctx, id, encoded...); err != nil {
 		return Run{}, ProblemOf(err).of(id)

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -34,11 +35,15 @@ func (p *pointsStore) Answer(_ context.Context, _ string, answers ...checkpoint.
 	return nil
 }
 
+func (*pointsStore) Events(context.Context, string, runlog.Cursor) iter.Seq2[runlog.Event, error] {
+	return func(func(runlog.Event, error) bool) {}
+}
+
 // waitingFor is a caller whose run waits for some points.
 func waitingFor(points ...checkpoint.WaitPoint) (*Caller, *pointsStore) {
 	store := &pointsStore{info: checkpoint.RunInfo{ID: "r", Status: checkpoint.Waiting, Waiting: points,
 		Tags: map[string]string{tagOwner: "ana"}}}
-	return &Caller{server: &Server{runs: store}, principal: Principal{ID: "ana"}}, store
+	return &Caller{server: &Server{runs: store, draining: context.Background()}, principal: Principal{ID: "ana"}}, store
 }
 
 // All questions are answered that have to be, and each in its way: not one that has expired, has an answer, is for others

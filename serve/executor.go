@@ -25,6 +25,8 @@ type executor interface {
 	List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error]
 	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
 	submit(ctx context.Context, job dispatch.Job) (checkpoint.RunInfo, error)
+	// count counts the runs of a query, of those with a Limit up to that at least.
+	count(ctx context.Context, q checkpoint.Query) (int, error)
 	// wait waits until the run ends, waits or is paused, and returns its last message, nil if there is none.
 	wait(ctx context.Context, id string) (*runlog.Message, error)
 }
@@ -45,6 +47,23 @@ func (f frontExecutor[M]) submit(ctx context.Context, job dispatch.Job) (checkpo
 	return f.Submit(ctx, dispatch.TypedJob[M]{ID: job.ID, Agent: job.Agent, Messages: messages,
 		SessionValues: job.SessionValues, Streaming: job.Streaming, Key: job.Key, OnBusy: job.OnBusy, Tags: job.Tags,
 		Deadline: job.Deadline})
+}
+
+func (f frontExecutor[M]) count(ctx context.Context, q checkpoint.Query) (n int, err error) {
+	if counter, ok := f.Front.(dispatch.RunCounter); ok { // each start counts: a list of the runs would cost more than the start
+		counts, err := counter.Count(ctx, q)
+		for _, many := range counts {
+			n += int(many)
+		}
+		return n, err
+	}
+	for _, err := range f.List(ctx, q) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 func (f frontExecutor[M]) wait(ctx context.Context, id string) (*runlog.Message, error) {

@@ -46,7 +46,7 @@ func (l *load) add(ctx context.Context, runs executor, most int) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if time.Since(l.asked) > askLoad {
-		n, err := count(ctx, runs, checkpoint.Query{Limit: most}, executedOrDue...)
+		n, err := runs.count(ctx, checkpoint.Query{Status: executedOrDue, Limit: most})
 		if err != nil {
 			return false, err
 		}
@@ -59,20 +59,11 @@ func (l *load) add(ctx context.Context, runs executor, most int) (bool, error) {
 	return true, nil
 }
 
-// executedOrDue are the statuses of runs that cost something now.
-var executedOrDue = []checkpoint.Status{checkpoint.Ready, checkpoint.Running}
-
-// count counts the runs of a query in one of the statuses.
-func count(ctx context.Context, runs executor, q checkpoint.Query, in ...checkpoint.Status) (n int, err error) {
-	q.Status = in
-	for _, err := range runs.List(ctx, q) {
-		if err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
-}
+// executedOrDue are the statuses of runs that cost something now, waiting those of runs that wait for answers.
+var (
+	executedOrDue = []checkpoint.Status{checkpoint.Ready, checkpoint.Running}
+	waiting       = []checkpoint.Status{checkpoint.Waiting}
+)
 
 // reservations are runs of principals that are being submitted, and may not be in the store yet. Principals do not wait for
 // each other.

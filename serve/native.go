@@ -249,16 +249,11 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, c *Caller) er
 // streamNative writes the events of a run as they are.
 func (s *Server) streamNative(w http.ResponseWriter, r *http.Request, c *Caller, conf StreamConfig) error {
 	conf.Translate = func(e *runlog.Event, out *Frames) {
-		data, err := e.MarshalJSON()
-		if err != nil {
-			out.failed(err)
-			return
-		}
-		id := out.ID()
+		mark := ""
 		if e.Type == runlog.RunEnd {
-			id += endMark
+			mark = endMark
 		}
-		out.Send(id, string(e.Type), data)
+		out.sendEvent(mark)
 	}
 	conf.Broken = func(p *Problem, out *Frames) {
 		if p.Code == ShuttingDown {

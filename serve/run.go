@@ -97,14 +97,16 @@ type Question struct {
 // numbered is what the record of a run appends to the ID of a call that a model has used before.
 var numbered = regexp.MustCompile(`~[0-9]+$`)
 
-// isForCall reports whether a question is for a client to carry out a call, and which: by the ID of the model, or by the
-// name of the call in the record of the run.
-func (q *Question) isForCall(id string) bool {
-	var call struct {
-		ID string `json:"call_id"`
+// isForCall reports whether a question is for a client to carry out a call, and which: by the tool, and the ID of the model
+// or the name of the call in the record of the run.
+func (q *Question) isForCall(c *ClientCall) bool {
+	var asked struct {
+		ID   string `json:"call_id"`
+		Name string `json:"name"`
 	}
-	return q.Kind == adk.QuestionClientTool && json.Unmarshal(q.Info, &call) == nil &&
-		(id == call.ID || numbered.ReplaceAllString(id, "") == call.ID)
+	return q.Kind == adk.QuestionClientTool && json.Unmarshal(q.Info, &asked) == nil &&
+		(c.ID == asked.ID || numbered.ReplaceAllString(c.ID, "") == asked.ID) &&
+		(c.Name == "" || asked.Name == "" || c.Name == asked.Name)
 }
 
 // numberOf is which call with its ID a name in the record is of, 1 if it does not say.
@@ -118,15 +120,16 @@ func numberOf(name string) int {
 
 // ClientCall is a call of a tool as a client knows it.
 type ClientCall struct {
-	// ID is that of the call in the record of the run, or the model's.
-	ID string
+	// ID is that of the call in the record of the run, or the model's. Name is the tool, "" if the client does not say it.
+	ID, Name string
 	// Done says that there is a result: Text, or with Failed, why there is none.
 	Done, Failed bool
 	Text         string
 }
 
 // ClientAnswers are the answers to those questions that are calls for the client, of all calls that the client knows, in
-// their order. Models use an ID again: of several calls with one ID the last are meant, as many as there are questions.
+// their order. Models use an ID again, also for calls of other tools in the same answer: a result belongs to a call of the
+// tool that the question is about, and of several with one ID and tool the last are meant, as many as there are questions.
 func ClientAnswers(questions []Question, calls []ClientCall) map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
 	calls = slices.Clone(calls)
@@ -135,7 +138,7 @@ func ClientAnswers(questions []Question, calls []ClientCall) map[string]json.Raw
 	for i := range slices.Backward(questions) {
 		q := &questions[i]
 		for k, c := range slices.Backward(calls) {
-			if taken[k] || !q.isForCall(c.ID) {
+			if taken[k] || !q.isForCall(&c) {
 				continue
 			}
 			if taken[k] = true; c.Done && !q.Answered {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +28,15 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(streamsServed) != "" {
+		if err := serveStreams(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // agentOf makes an agent of a scripted model.
 func agentOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) adk.Agent {
@@ -269,7 +278,11 @@ func TestServer_AsksAndIsAnswered(t *testing.T) {
 	rest := events(t, d.stream("POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`))
 	require.Equal(t, []string{"7"}, paid)
 	require.Equal(t, []string{"", "paid 7", "Paid."}, said(append(all, rest...)))
-	require.Equal(t, "already_answered", d.refused(409, "POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`))
+	// The same answer again is one whose response was lost; another one comes too late.
+	again := events(t, d.stream("POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`))
+	require.Equal(t, said(rest), said(again))
+	require.Equal(t, "already_answered", d.refused(409, "POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":false}}}`))
+	require.Equal(t, []string{"7"}, paid)
 	messages := d.call(200, "GET", "/threads/t1/messages", "")["messages"].([]any)
 	require.Len(t, messages, 4)
 }

@@ -324,15 +324,15 @@ func (c *Caller) checkRates(ctx context.Context) (release func(), err error) {
 	s, owner := c.server, c.principal.owner()
 	l := s.settings.limits
 	own := map[string]string{tagOwner: owner}
-	waiting, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.WaitingPerPrincipal}, checkpoint.Waiting)
+	asking, err := s.runs.count(ctx, checkpoint.Query{Tags: own, Status: waiting, Limit: l.WaitingPerPrincipal})
 	if err != nil {
 		return nil, ProblemOf(err)
 	}
-	if waiting >= l.WaitingPerPrincipal {
+	if asking >= l.WaitingPerPrincipal {
 		return nil, &Problem{Code: TooMany, Title: "too many of your runs wait for answers: answer or stop some", RetryAfter: time.Minute}
 	}
 	release, ok, err := s.reserved.take(owner, l.RunsPerPrincipal, func() (int, error) {
-		return count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.RunsPerPrincipal}, executedOrDue...)
+		return s.runs.count(ctx, checkpoint.Query{Tags: own, Status: executedOrDue, Limit: l.RunsPerPrincipal})
 	})
 	if err != nil {
 		return nil, ProblemOf(err)

@@ -16,7 +16,10 @@ import (
 const (
 	keepAliveEvery = 15 * time.Second
 	coalesceFor    = 20 * time.Millisecond
-	writeWithin    = 30 * time.Second
+	// writeWithin is how long a client may take nothing. Its deadline may be one of up to deadlineSlack before, so that it
+	// needs not be set for each frame.
+	writeWithin   = 30 * time.Second
+	deadlineSlack = 3 * time.Second
 	// stopWithin is how long a run that nobody watches any more may take to come to where nothing is lost.
 	stopWithin = 5 * time.Second
 	// lookFor is how long an event that was recorded may take to be read.
@@ -55,7 +58,7 @@ type StreamConfig struct {
 	OnDisconnect Disconnect
 	// Header is set beside the headers of all streams.
 	Header http.Header
-	// Translate writes the frames of an event. Required.
+	// Translate writes the frames of an event, which is valid until it returns. What the event refers to stays. Required.
 	Translate func(e *runlog.Event, out *Frames)
 	// Broken writes how a stream ends that cannot be continued: because the server shuts down, or because its store fails.
 	// The default writes nothing.
@@ -69,6 +72,8 @@ type Frames struct {
 	// at is the event that is translated, nil while the stream breaks off. failed is given what cannot be encoded.
 	at     *runlog.Event
 	failed func(err error)
+	// room is for the next event as JSON.
+	room []byte
 }
 
 // ID is that of the event that is translated, for frames that a client may come back behind; "" for what belongs to none.
@@ -98,16 +103,44 @@ func (f *Frames) Send(id, event string, data []byte) {
 		return
 	}
 	s := f.out
-	if len(data) >= largeFrame {
-		var giveBack func()
-		data, giveBack = s.large.take(data)
-		defer giveBack()
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.frame[:0]
 	if id != "" {
 		b = append(append(append(b, "id: "...), id...), '\n')
+	}
+	s.frameOf(b, event, data)
+}
+
+// sendEvent writes the event that is translated as it is. mark stands behind its ID.
+func (f *Frames) sendEvent(mark string) {
+	if f.muted {
+		return
+	}
+	if f.room == nil {
+		f.room = make([]byte, 0, 512)
+	}
+	data, err := f.at.AppendJSON(f.room[:0])
+	if err != nil {
+		f.failed(err)
+		return
+	}
+	if f.room = nil; cap(data) < largeFrame { // what is large may be shared
+		f.room = data[:0]
+	}
+	s := f.out
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, _ := f.at.Cursor().AppendText(append(s.frame[:0], "id: "...))
+	s.frameOf(append(append(b, mark...), '\n'), string(f.at.Type), data)
+}
+
+// frameOf writes an event behind the beginning of its frame. s.mu is held.
+func (s *stream) frameOf(b []byte, event string, data []byte) {
+	if len(data) >= largeFrame {
+		var giveBack func()
+		data, giveBack = s.large.take(data)
+		defer giveBack()
 	}
 	if event != "" {
 		b = append(append(append(b, "event: "...), event...), '\n')
@@ -196,6 +229,7 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 	frames := &Frames{out: out, failed: func(err error) {
 		s.log(ctx, "an event cannot be encoded", "run", conf.Run, "error", err)
 	}}
+	event := new(runlog.Event) // that is translated
 	for e, err := range c.Events(ctx, conf.Run, conf.After) {
 		if rested != nil {
 			rested.Reset(restFor)
@@ -217,8 +251,9 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 			}
 			return false
 		}
-		frames.muted, frames.at = conf.Behind > 0 && e.Token <= conf.Behind, &e
-		conf.Translate(&e, frames)
+		*event = e
+		frames.muted, frames.at = conf.Behind > 0 && e.Token <= conf.Behind, event
+		conf.Translate(event, frames)
 		if !out.written(e.Type == runlog.ModelDelta || e.Type == runlog.ToolDelta) {
 			return true
 		}
@@ -274,8 +309,10 @@ type stream struct {
 	// flushed is when the client was last sent something; held says that something was written since.
 	flushed time.Time
 	held    bool
-	flush   *time.Timer
-	alive   *time.Timer
+	// deadline is until when the client has to take what was written.
+	deadline time.Time
+	flush    *time.Timer
+	alive    *time.Timer
 }
 
 func newStream(w http.ResponseWriter, large *largeFrames) *stream {
@@ -299,8 +336,9 @@ func (s *stream) write(data []byte) {
 	if s.over || s.err != nil {
 		return
 	}
-	if !s.held {
-		_ = s.rc.SetWriteDeadline(time.Now().Add(writeWithin))
+	if now := time.Now(); !s.held && s.deadline.Sub(now) < writeWithin-deadlineSlack {
+		s.deadline = now.Add(writeWithin)
+		_ = s.rc.SetWriteDeadline(s.deadline)
 	}
 	s.held = true
 	_, s.err = s.w.Write(data)

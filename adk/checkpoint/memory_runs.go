@@ -241,7 +241,20 @@ func (s *MemoryStore) List(ctx context.Context, q Query) iter.Seq2[RunInfo, erro
 
 // Count counts runs by status.
 func (s *MemoryStore) Count(ctx context.Context, q Query) (map[Status]int64, error) {
-	return storekit.Count(ctx, q, s.find)
+	q.After, q.Limit = "", 0
+	counts := map[Status]int64{}
+	if err := ended(ctx, "count", ""); err != nil {
+		return counts, err
+	}
+	l := storekit.Listing{Query: q}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.runs.index.find(&l.Query, func(r *storekit.Row) {
+		if l.Matches(&r.Run) {
+			counts[r.Run.Status]++
+		}
+	})
+	return counts, nil
 }
 
 func (s *MemoryStore) find(ctx context.Context, l *storekit.Listing) (runs []RunInfo, err error) {

@@ -116,7 +116,7 @@ type TypedDispatcher[M adk.MessageType] struct {
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
 //   - Steps, Fork: read what a run did, and make a run of a part of it
 //   - Fail: settles a run that nobody executes
-//   - Inspect, List, Wait: ask about runs
+//   - Inspect, List, Count, Wait: ask about runs
 //   - Descendants: yields the runs that a run waits for, and theirs
 //   - Events: yields what happens in a run, whoever executes it
 //   - Stretch: executes one run until it ends or waits
@@ -143,7 +143,15 @@ type Forker interface {
 	Continue(ctx context.Context, id string) error
 }
 
-var _ Forker = (*Dispatcher)(nil)
+// RunCounter is what a [Front] offers if it counts runs by their status without listing them. A [TypedDispatcher] does.
+type RunCounter interface {
+	Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error)
+}
+
+var (
+	_ Forker     = (*Dispatcher)(nil)
+	_ RunCounter = (*Dispatcher)(nil)
+)
 
 // New makes a dispatcher on a store. It panics if the store is nil.
 func New(store checkpoint.RunStore, conf Config) *Dispatcher { return NewTyped(store, conf) }
@@ -262,6 +270,11 @@ func (d *TypedDispatcher[M]) Inspect(ctx context.Context, id string) (checkpoint
 // List yields runs, the one updated last first.
 func (d *TypedDispatcher[M]) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
 	return d.store.List(ctx, q)
+}
+
+// Count counts runs by status; the After and Limit of the query do not matter.
+func (d *TypedDispatcher[M]) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+	return d.store.Count(ctx, q)
 }
 
 // warn logs what nobody is there to be given.

@@ -138,8 +138,8 @@ func (r *eventReader[M]) read(ctx context.Context) error {
 func (r *eventReader[M]) readFor(ctx context.Context, idle time.Duration) (done bool, err error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	timer := time.AfterFunc(idle, stop)
-	defer timer.Stop()
+	w := watchIdle(idle, stop)
+	defer w.end()
 	for e, err := range r.d.conf.Log.Events(reading, r.name, r.at) {
 		if err != nil {
 			if reading.Err() != nil && ctx.Err() == nil {
@@ -149,11 +149,11 @@ func (r *eventReader[M]) readFor(ctx context.Context, idle time.Duration) (done 
 		}
 		r.seen++
 		r.at = e.Cursor()
-		timer.Stop()
+		w.rest()
 		if !r.yield(e, nil) {
 			return true, nil
 		}
-		timer.Reset(idle)
+		w.wait()
 	}
 	return true, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/internal/runwatch"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 )
@@ -250,6 +251,9 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 		return fmt.Errorf("the maker of agent %q has made no runner", info.Agent)
 	}
 	opts := append(h.recordOptions(), h.meter.options()...)
+	if d.conf.OnEvent == nil {
+		opts = append(opts, adk.WrapImplSpecificOptFn(func(o *runwatch.Options) { o.Unread = true }))
+	}
 	if d.conf.Options != nil {
 		more, err := d.conf.Options(ctx, info)
 		if err != nil {

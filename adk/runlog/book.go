@@ -221,6 +221,13 @@ func (b *book) read(after Cursor, most int) ([]Event, bookEnd) {
 	return b.entries.read(after, most), b.closed
 }
 
+// state reports whether there is something behind a position, and whether the book is written.
+func (b *book) state(after Cursor) (more bool, closed bookEnd) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lastLocked().Compare(after) > 0, b.closed
+}
+
 // readSize is how many events a reader takes at a time.
 const readSize = 64
 
@@ -239,7 +246,7 @@ func (b *book) all(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
 				}
 				after = e.Cursor()
 			}
-			if len(page) == 0 {
+			if len(page) < readSize { // what has come meanwhile is there for the next call
 				return
 			}
 		}

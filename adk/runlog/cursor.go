@@ -26,7 +26,9 @@ type Cursor struct{ Token, Seq uint64 }
 
 // String is the cursor as text.
 func (c Cursor) String() string {
-	return strconv.FormatUint(c.Token, 16) + "." + strconv.FormatUint(c.Seq, 10)
+	var room [40]byte
+	text, _ := c.AppendText(room[:0])
+	return string(text)
 }
 
 // ParseCursor reads the text of a cursor. "" is the zero Cursor. A caller who gives events to a stranger can ignore the
@@ -51,8 +53,13 @@ func (c Cursor) Compare(d Cursor) int {
 	return cmp.Or(cmp.Compare(c.Token, d.Token), cmp.Compare(c.Seq, d.Seq))
 }
 
+// AppendText appends the cursor as its text. It never fails.
+func (c Cursor) AppendText(b []byte) ([]byte, error) {
+	return strconv.AppendUint(append(strconv.AppendUint(b, c.Token, 16), '.'), c.Seq, 10), nil
+}
+
 // MarshalText encodes the cursor as its text.
-func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+func (c Cursor) MarshalText() ([]byte, error) { return c.AppendText(nil) }
 
 // UnmarshalText decodes the text of a cursor.
 func (c *Cursor) UnmarshalText(text []byte) (err error) {

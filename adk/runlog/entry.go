@@ -34,11 +34,8 @@ func (e *entry) size() int {
 	return n
 }
 
-// event is the i-th event. Of a piece, data becomes its Data.
+// event is the i-th of the pieces as an event, with data as its Data.
 func (e *entry) event(i int, data *ModelDeltaData) Event {
-	if e.pieces == nil {
-		return e.Event
-	}
 	one := e.Event
 	*data = *one.Data.(*ModelDeltaData)
 	data.Text = e.pieces[i].text
@@ -118,14 +115,16 @@ func (s *entries) read(after Cursor, most int) []Event {
 		events, pieces = events+e.count(), pieces+len(e.pieces)
 	}
 	page := make([]Event, 0, min(events, most))
-	data := make([]ModelDeltaData, max(0, min(pieces, most))+1)
+	data := make([]ModelDeltaData, max(0, min(pieces, most)))
 	for i := from; len(page) < cap(page); i++ {
 		e := s.at(i)
 		for k := skip; k < e.count() && len(page) < cap(page); k++ {
-			page = append(page, e.event(k, &data[0]))
-			if e.pieces != nil {
-				data = data[1:]
+			if e.pieces == nil {
+				page = append(page, e.Event)
+				continue
 			}
+			page = append(page, e.event(k, &data[0]))
+			data = data[1:]
 		}
 		skip = 0
 	}

@@ -102,7 +102,7 @@ var dataTypes = map[Type]reflect.Type{
 	Dropped:    reflect.TypeFor[DroppedData](),
 }
 
-// wireEvent is an event as JSON.
+// wireEvent is an event as JSON. Event.AppendJSON writes it.
 type wireEvent struct {
 	V      int             `json:"v"`
 	Run    string          `json:"run"`
@@ -117,27 +117,6 @@ type wireEvent struct {
 	Path   []string        `json:"path,omitempty"`
 	Data   json.RawMessage `json:"data"`
 	Sealed []byte          `json:"sealed,omitempty"`
-}
-
-// MarshalJSON encodes the event as one object in one line. Token is hexadecimal text, spans are decimal text: such
-// numbers may be beyond what JavaScript can hold.
-func (e Event) MarshalJSON() ([]byte, error) {
-	w := wireEvent{V: e.V, Run: e.Run, Seq: e.Seq, From: e.From, T: e.T, Type: e.Type, Span: strconv.FormatUint(uint64(e.Span), 10),
-		Agent: e.Agent, Path: e.Path, Data: json.RawMessage("{}"), Sealed: e.Sealed}
-	if e.Token != 0 {
-		w.Token = strconv.FormatUint(e.Token, 16)
-	}
-	if e.Span != 0 {
-		w.Parent = strconv.FormatUint(uint64(e.Parent), 10)
-	}
-	if e.Data != nil {
-		data, err := json.Marshal(e.Data)
-		if err != nil {
-			return nil, fmt.Errorf("event %s of run %q: %w", e.Type, e.Run, err)
-		}
-		w.Data = data
-	}
-	return json.Marshal(w)
 }
 
 // UnmarshalJSON decodes an event. Members and types that are not known are not an error.

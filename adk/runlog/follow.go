@@ -53,8 +53,8 @@ func (s bookSource) wait(ctx context.Context, after Cursor) (bool, error) {
 	if err := s.book.wait(ctx, after, while...); err != nil {
 		return false, err
 	}
-	page, state := s.book.read(after, 1)
-	return len(page) > 0 || state == bookWritten || state == bookResting && !s.rests, nil
+	more, state := s.book.state(after)
+	return more || state == bookWritten || state == bookResting && !s.rests, nil
 }
 
 func (s bookSource) info(context.Context) (Info, bool, error) {
@@ -137,10 +137,8 @@ func (f *follower) drain(ctx context.Context, src source) bool {
 				f.yield(Event{}, err)
 				return false
 			}
-			for _, e := range f.withGap(&e) {
-				if !f.yield(e, nil) {
-					return false
-				}
+			if gap, instead := f.gapBefore(&e); gap.V != 0 && !f.yield(gap, nil) || !instead && !f.yield(e, nil) {
+				return false
 			}
 			f.at, end = e.Cursor(), endOf(&e)
 		}
@@ -158,20 +156,20 @@ func (f *follower) drain(ctx context.Context, src source) bool {
 	}
 }
 
-// withGap is an event with what stands before it where the reader has not seen what is in between. Of joined deltas some
-// of which the reader has seen it is nothing but that they are lost.
-func (f *follower) withGap(e *Event) []Event {
+// gapBefore is what stands before an event where the reader has not seen what is in between, the zero Event mostly. Of
+// joined deltas some of which the reader has seen it stands instead of the event: they are lost.
+func (f *follower) gapBefore(e *Event) (gap Event, instead bool) {
 	from := e.Seq
 	if e.From != 0 {
 		from = e.From
 	}
 	switch next := f.at.Seq + 1; {
 	case from > next:
-		return []Event{dropped(e, next, from-1), *e}
+		return dropped(e, next, from-1), false
 	case from < next && e.From != 0 && e.Token == f.at.Token:
-		return []Event{dropped(e, next, e.Seq)}
+		return dropped(e, next, e.Seq), true
 	}
-	return []Event{*e}
+	return Event{}, false
 }
 
 // dropped says which events at or before e are not there any more.

@@ -12,12 +12,9 @@ import (
 // that its page shows. If the last of them is a question that the thread has, it is to be answered again; if the page has
 // left out what the thread has behind its last known message, the new question is asked in that place, and what the page
 // does not show is left out of the thread. A request without any message that the thread knows asks behind the end.
-func (h *handler) replaced(ctx context.Context, c *serve.Caller, in *input, key string) (run string, err error) {
+func (h *handler) replaced(ctx context.Context, c *serve.Caller, in *input) (run string, err error) {
 	if h.conf.TrustHistory || !h.server.KeepsThreads() {
 		return "", nil
-	}
-	if _, before, err := c.RunOfKey(ctx, key); before || err != nil { // the same request again
-		return "", err
 	}
 	var t asked
 	if err := t.read(c.Messages(ctx, in.ThreadID)); err != nil {

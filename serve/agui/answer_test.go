@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/serve"
@@ -156,4 +157,41 @@ func TestTranslator_NamesTheReasonOfEachQuestion(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"interrupt","interrupts":[]}`, string(data), "the list is required")
 	require.Equal(t, fmt.Sprint([]string{"RUN_STARTED", "RUN_FINISHED"}), fmt.Sprint([]string{r.events[0].Type, r.events[1].Type}))
+}
+
+// A call of the client and one of the server that share an ID have each their own result, in whatever order they are.
+// Rule serving/SV19.
+func TestHandler_TakesTheResultOfTheClientBesideACallOfTheServerWithItsID(t *testing.T) {
+	mine, own := adktest.Call("locate", `{"q":"x"}`).WithID("c1"), adktest.Call("look", `{}`).WithID("c1")
+	for name, calls := range map[string][]adktest.ToolCall{"first": {mine, own}, "last": {own, mine}} {
+		t.Run(name, func(t *testing.T) {
+			seen := []string{"tool locate#c1: 38.7", "tool look#c1: seen"}
+			if name == "last" {
+				seen = []string{seen[1], seen[0]}
+			}
+			agent := adk.ChatModelAgentConfig{Handlers: []adk.ChatModelAgentMiddleware{serve.ClientTools()},
+				ToolsConfig: adktest.Tools(adktest.NewTool("look", adktest.Says("seen")))}
+			d := newDesk(t, Config{}, serve.Config{AllowClientTools: true}, agent, adktest.Calls(calls...),
+				adktest.Says("Done.").SeeingLast(seen...))
+			first := d.talk(body("r1", user("u1", "Where?"), locate))
+			require.Len(t, first.last().Outcome.Pending, 1)
+			asked := first.last().Outcome.Pending[0]
+			var made []string
+			results := ""
+			for _, e := range first.events {
+				if e.Type != "TOOL_CALL_START" {
+					continue
+				}
+				require.Equal(t, e.ToolCallName == "locate", e.ToolCallID == asked, "the call that waits is the one of the client")
+				made = append(made, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":%q,"arguments":"{}"}}`, e.ToolCallID, e.ToolCallName))
+				content := "38.7"
+				if e.ToolCallName == "look" {
+					content = "seen"
+				}
+				results += fmt.Sprintf(`,{"id":"t%d","role":"tool","toolCallId":%q,"content":%q}`, len(made), e.ToolCallID, content)
+			}
+			second := d.talk(body("r2", user("u1", "Where?")+`,{"id":"a","role":"assistant","toolCalls":[`+strings.Join(made, ",")+`]}`+results, ""))
+			require.Equal(t, []string{"Done."}, second.shown())
+		})
+	}
 }

@@ -65,12 +65,12 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, c *serve.Caller) e
 	if err != nil {
 		return err
 	}
-	run, behind, err := h.begin(r.Context(), c, h.agent(r), in)
+	run, behind, again, err := h.begin(r.Context(), c, h.agent(r), in)
 	if err != nil {
 		return in.refuse(w, err)
 	}
 	t := h.translator(in.ThreadID, in.RunID, run, in.isLegacy())
-	t.parentRunID, t.has = in.ParentRunID, in.resultsShown()
+	t.parentRunID, t.has, t.again = in.ParentRunID, in.resultsShown(), again
 	if h.conf.AllowState && behind == 0 && isState(in.State) {
 		t.state.take(in.State)
 	}
@@ -104,35 +104,43 @@ func (in *input) refuse(w http.ResponseWriter, err error) error {
 	return nil
 }
 
-// begin starts the run of a request, or answers one. Events up to behind belong to earlier requests.
+// begin starts the run of a request, or answers one. Events up to behind belong to earlier requests. again: the request was
+// made before.
 func (h *handler) begin(
 	ctx context.Context, c *serve.Caller, agent string, in *input,
-) (run serve.Run, behind uint64, err error) {
+) (run serve.Run, behind uint64, again bool, err error) {
 	if len(in.Resume) > 0 || len(in.results()) > 0 {
 		last, exists, err := c.LastRun(ctx, in.ThreadID)
 		if err != nil {
-			return run, 0, err
+			return run, 0, false, err
 		}
 		if exists {
-			run, behind, answered, err := h.answer(ctx, c, in, last)
-			if answered || err != nil {
-				return run, behind, err
+			a, err := h.answer(ctx, c, in, last)
+			if a.answered || err != nil {
+				return a.run, a.behind, a.again, err
 			}
 		}
 		if len(in.Resume) > 0 {
-			return run, 0, serve.NewProblem(serve.AlreadyAnswered, "the thread waits for no answer")
+			return run, 0, false, serve.NewProblem(serve.AlreadyAnswered, "the thread waits for no answer")
 		}
 	}
 	start := serve.Start{Agent: agent, Thread: in.ThreadID, ClientTools: in.Tools,
 		IdempotencyKey: in.key(in.RunID)}
 	if start.SessionValues, err = in.sessionValues(h.conf.AllowState); err != nil {
-		return run, 0, err
+		return run, 0, false, err
 	}
-	if start.Replaces, err = h.replaced(ctx, c, in, start.IdempotencyKey); err != nil {
-		return run, 0, err
+	if run, again, err = c.RunOfKey(ctx, start.IdempotencyKey); err != nil {
+		return run, 0, false, err
+	}
+	if again {
+		in.leaveOut(run.ID)
+	} else {
+		if start.Replaces, err = h.replaced(ctx, c, in); err != nil {
+			return run, 0, false, err
+		}
 	}
 	run, err = page.Start(ctx, h.server, c, start, in, page.Trust{History: h.conf.TrustHistory, System: h.conf.AllowSystem})
-	return run, 0, err
+	return run, 0, again, err
 }
 
 // key is the idempotency key of a run of a client.
@@ -140,37 +148,42 @@ func (in *input) key(run string) string { return keyOf(in.ThreadID, run) }
 
 func keyOf(thread, run string) string { return page.Key("ag-ui", thread, run) }
 
+// answering is what came of answers: the run, and what of it belongs to earlier requests. again: they were given before.
+type answering struct {
+	run             serve.Run
+	behind          uint64
+	answered, again bool
+}
+
 // answer answers a run that waits: all that it asks at once, as the protocol has it. Answers that were given before are no
 // error: what came of them is shown again.
-func (h *handler) answer(
-	ctx context.Context, c *serve.Caller, in *input, waiting serve.Run,
-) (run serve.Run, behind uint64, answered bool, err error) {
+func (h *handler) answer(ctx context.Context, c *serve.Caller, in *input, waiting serve.Run) (a answering, err error) {
 	answers := map[string]json.RawMessage{}
 	if waiting.Status == serve.Waiting {
 		answers = in.answers(waiting.Questions)
 	}
 	asked := slices.ContainsFunc(waiting.Questions, func(q serve.Question) bool { return answers[q.ID] != nil })
 	if !asked {
-		behind, found := page.AnsweredBefore(ctx, c, waiting.ID, in.answers)
+		behind, found := c.AnsweredBefore(ctx, waiting.ID, in.answers)
 		switch {
 		case found:
-			return waiting, behind, true, nil
+			return answering{waiting, behind, true, true}, nil
 		case len(answers) > 0:
-			return run, 0, false, serve.NewProblem(serve.NotFound, "the thread does not wait for this answer")
+			return a, serve.NewProblem(serve.NotFound, "the thread does not wait for this answer")
 		}
-		return run, 0, false, nil
+		return a, nil
 	}
 	for _, q := range waiting.Questions {
 		if answers[q.ID] == nil && !q.Optional && !q.Answered {
-			return run, 0, false, serve.NewProblem(serve.InterruptsOpen, "question %s, about a call of %q, has no answer: "+
+			return a, serve.NewProblem(serve.InterruptsOpen, "question %s, about a call of %q, has no answer: "+
 				"all that a run waits for is answered at once", q.ID, q.Tool)
 		}
 	}
 	if err := h.checkNothingNew(ctx, c, in); err != nil {
-		return run, 0, false, err
+		return a, err
 	}
-	run, err = c.Answer(ctx, waiting.ID, answers, false)
-	return run, run.Token, err == nil, err
+	run, err := c.Answer(ctx, waiting.ID, answers, false)
+	return answering{run: run, behind: run.Token, answered: err == nil}, err
 }
 
 // checkNothingNew refuses a new message of the user beside answers: it would be lost.

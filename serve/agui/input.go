@@ -106,6 +106,16 @@ func readResume(body []byte) (entries []resumeEntry, err error) {
 	return entries, nil
 }
 
+// leaveOut leaves out what the client was shown of a run that it asks for again, and what stands behind that.
+func (in *input) leaveOut(run string) {
+	if at := slices.IndexFunc(in.Messages, func(m inMessage) bool { return isOf(run, m.ID) }); at >= 0 {
+		in.Messages = in.Messages[:at]
+	}
+}
+
+// isOf reports whether a message has the ID of one of a run.
+func isOf(run, id string) bool { return strings.HasPrefix(id, run+".") }
+
 // isLegacy reports whether the client is one of before 1.0.
 func (in *input) isLegacy() bool {
 	return in.ProtocolVersion == "" || strings.HasPrefix(in.ProtocolVersion, "0.")
@@ -301,12 +311,12 @@ func (in *input) clientResults(questions []serve.Question) map[string]json.RawMe
 	}
 	var calls []serve.ClientCall
 	known := map[string]bool{}
-	add := func(id string) {
+	add := func(id, name string) {
 		if known[id] {
 			return
 		}
 		known[id] = true
-		c := serve.ClientCall{ID: id}
+		c := serve.ClientCall{ID: id, Name: name}
 		if r := of(id); r != nil {
 			c.Done, c.Failed, c.Text = true, r.Error != "", r.result()
 		}
@@ -314,11 +324,11 @@ func (in *input) clientResults(questions []serve.Question) map[string]json.RawMe
 	}
 	for i := range in.Messages {
 		for _, c := range in.Messages[i].ToolCalls {
-			add(c.ID)
+			add(c.ID, c.Function.Name)
 		}
 	}
 	for i := range results { // a client may leave out what it was asked
-		add(results[i].ToolCallID)
+		add(results[i].ToolCallID, "")
 	}
 	return serve.ClientAnswers(questions, calls)
 }

@@ -124,8 +124,48 @@ func (p *transcript) messages() []json.RawMessage {
 	return all
 }
 
+// takeBack has a client that asks again for a part of the run show only what was before that: what it shows already of it,
+// perhaps not whole, comes once more.
+func (t *translator) takeBack() {
+	if !t.again || t.page == nil {
+		return
+	}
+	t.again = false
+	for _, call := range t.page.keep(func(id string) bool { return t.seen[id] || !isOf(t.run, id) }) {
+		delete(t.has, call)
+	}
+	if all := t.page.messages(); len(all) > 0 {
+		t.send(event{Type: "MESSAGES_SNAPSHOT", Messages: all})
+	}
+}
+
+// keep leaves out the messages that the client has sent and is not to keep, and returns the calls whose results are among
+// them.
+func (p *transcript) keep(keeps func(id string) bool) (calls []string) {
+	p.given = slices.DeleteFunc(p.given, func(sent json.RawMessage) bool {
+		var m struct {
+			ID         string `json:"id"`
+			ToolCallID string `json:"toolCallId"`
+		}
+		if json.Unmarshal(sent, &m) != nil || keeps(m.ID) {
+			return false
+		}
+		if m.ToolCallID != "" {
+			calls = append(calls, m.ToolCallID)
+		}
+		return true
+	})
+	return calls
+}
+
 // emit sends an event, and notes what the client makes of it.
 func (t *translator) emit(e event) {
+	if t.again {
+		if t.seen == nil {
+			t.seen = map[string]bool{}
+		}
+		t.seen[e.MessageID], t.seen[e.ParentMessageID] = true, true
+	}
 	if t.page != nil {
 		t.page.add(&e)
 	}

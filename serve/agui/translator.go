@@ -52,6 +52,10 @@ type translator struct {
 	final string
 	// page has the messages that the client shows, nil if they are not known.
 	page *transcript
+	// again: the client asks for what it may have been shown already. seen are the messages of the run that it was shown
+	// before what it asks for.
+	again bool
+	seen  map[string]bool
 }
 
 // phase is how far the stream is.
@@ -91,6 +95,7 @@ func (t *translator) begin() {
 	}
 	t.send(e)
 	t.showState()
+	t.takeBack()
 }
 
 // add takes the next event of the run. What ends a stretch ends the stream, unless the run has continued since.

@@ -76,6 +76,34 @@ func TestHandler_TakesTheResultOfACallWithLongArguments(t *testing.T) {
 	post := pageOf(t, adk.ChatModelAgentConfig{Handlers: []adk.ChatModelAgentMiddleware{serve.ClientTools()}},
 		adktest.Calls(adktest.Call("locate", `{"q":"`+long+`"}`)), adktest.Says("Done.").SeeingLast("tool locate#call_1: 38.7"))
 	post(again(submit+","+locate, asks("Where")))
-	_, said := text(post(again(submit, asks("Where")+responses(carriedOut("call_1", "38.7")))))
+	_, said := text(post(again(submit, asks("Where")+responses(strings.Replace(carriedOut("call_1", "38.7"), "look", "locate", 1)))))
 	require.Equal(t, "Done.", said)
+}
+
+// A call of the client and one of the server that share an ID have each their own result, in whatever order they are.
+// Rule serving/SV19.
+func TestHandler_TakesTheResultOfTheClientBesideACallOfTheServerWithItsID(t *testing.T) {
+	mine, own := adktest.Call("locate", `{"q":"x"}`).WithID("c1"), adktest.Call("look", `{}`).WithID("c1")
+	for name, calls := range map[string][]adktest.ToolCall{"first": {mine, own}, "last": {own, mine}} {
+		t.Run(name, func(t *testing.T) {
+			seen := []string{"tool locate#c1: 38.7", "tool look#c1: seen"}
+			if name == "last" {
+				seen = []string{seen[1], seen[0]}
+			}
+			post := pageOf(t, adk.ChatModelAgentConfig{Handlers: []adk.ChatModelAgentMiddleware{serve.ClientTools()},
+				ToolsConfig: adktest.Tools(adktest.NewTool("look", adktest.Says("seen")))},
+				adktest.Calls(calls...), adktest.Says("Done.").SeeingLast(seen...))
+			var parts []string
+			for _, c := range find(post(again(submit+","+locate, asks("Where"))), "tool-input-available") {
+				output := "38.7"
+				if c["toolName"] == "look" {
+					output = "seen"
+				}
+				parts = append(parts, strings.Replace(carriedOut(c["toolCallId"].(string), output), "look", c["toolName"].(string), 1))
+			}
+			require.Len(t, parts, 2)
+			_, said := text(post(again(submit, asks("Where")+responses(parts...))))
+			require.Equal(t, "Done.", said)
+		})
+	}
 }

@@ -91,7 +91,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, c *serve.Caller
 	}
 	if !exists || last.Status != serve.Waiting || in.knowsNoneOf(last.Questions) {
 		if exists { // what came of the answers may not have arrived
-			if behind, found := page.AnsweredBefore(ctx, c, last.ID, in.answers); found {
+			if behind, found := c.AnsweredBefore(ctx, last.ID, in.answers); found {
 				return true, h.stream(w, r, c, last, behind, in.last().ID)
 			}
 		}

@@ -380,9 +380,9 @@ func (in *input) knowsNoneOf(questions []serve.Question) bool {
 func (m *uiMessage) calls() (calls []serve.ClientCall) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if _, isTool := p.isTool(); isTool {
+		if name, isTool := p.isTool(); isTool {
 			text, done := p.outcome()
-			calls = append(calls, serve.ClientCall{ID: p.ToolCallID, Done: done, Failed: p.State == "output-error", Text: text})
+			calls = append(calls, serve.ClientCall{ID: p.ToolCallID, Name: name, Done: done, Failed: p.State == "output-error", Text: text})
 		}
 	}
 	return calls

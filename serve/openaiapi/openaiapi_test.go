@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,6 +200,56 @@ func TestChat_HasTheClientCallItsTools(t *testing.T) {
 }
 
 // A call that the server does not remember is part of the history.
+// A call of the client and one of the server that share an ID have each their own result: calls for clients are named by
+// the question.
+// Rule serving/SV19.
+func TestAPI_TakesTheResultOfTheClientBesideACallOfTheServerWithItsID(t *testing.T) {
+	mine, own := adktest.Call("locate", `{"a":1}`).WithID("c1"), adktest.Call("look", `{}`).WithID("c1")
+	newTwo := func(t *testing.T, mineFirst bool) *api {
+		calls, seen := []adktest.ToolCall{mine, own}, []string{"tool locate#c1: here", "tool look#c1: seen"}
+		if !mineFirst {
+			slices.Reverse(calls)
+			slices.Reverse(seen)
+		}
+		return newAPI(t, Config{}, serve.Config{AllowClientTools: true}, adk.ChatModelAgentConfig{
+			Handlers:    []adk.ChatModelAgentMiddleware{serve.ClientTools()},
+			ToolsConfig: adktest.Tools(adktest.NewTool("look", adktest.Says("seen")))},
+			adktest.Calls(calls...), adktest.Says("Done.").SeeingLast(seen...))
+	}
+	for _, mineFirst := range []bool{true, false} {
+		t.Run(fmt.Sprint("chat ", mineFirst), func(t *testing.T) {
+			a := newTwo(t, mineFirst)
+			tools := `,"tools":[{"type":"function","function":{"name":"locate","description":"Locates.","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}}]`
+			calls := a.chat(200, ask+tools+`}`).Choices[0].Message.ToolCalls
+			require.Len(t, calls, 1)
+			next := strings.TrimSuffix(ask, "]") + `,{"role":"assistant","content":null,"tool_calls":[]},` +
+				fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":"here"}]`, calls[0].ID)
+			for range 2 { // again: the response was lost
+				require.Equal(t, "Done.", a.chat(200, next+tools+`}`).Choices[0].Message.Content)
+			}
+		})
+		t.Run(fmt.Sprint("responses ", mineFirst), func(t *testing.T) {
+			a := newTwo(t, mineFirst)
+			const tools = `,"tools":[{"type":"function","name":"locate","description":"Locates.","parameters":{"type":"object"}}]`
+			var r struct {
+				ID     string
+				Output []struct {
+					Type   string
+					CallID string `json:"call_id"`
+				}
+			}
+			require.NoError(t, json.Unmarshal(a.post(200, "/v1/responses", `{"model":"desk","input":"x"`+tools+`}`), &r))
+			call := r.Output[len(r.Output)-1]
+			require.Equal(t, "function_call", call.Type)
+			for _, previous := range []string{r.ID, r.ID, ""} { // again: the response was lost
+				require.Contains(t, string(a.post(200, "/v1/responses", strings.Replace(fmt.Sprintf(`{"model":"desk","previous_response_id":%q,
+					"input":[{"type":"function_call_output","call_id":%q,"output":"here"}]%s}`, previous, call.CallID, tools),
+					`"previous_response_id":"",`, "", 1))), "Done.")
+			}
+		})
+	}
+}
+
 func TestChat_TakesResultsOfOtherServersForHistory(t *testing.T) {
 	a := newAPI(t, Config{}, serve.Config{}, adk.ChatModelAgentConfig{},
 		adktest.Says("Lisbon.").Seeing("user: Hi", `assistant: [locate#weft:r_gone:p {}]`, "tool #weft:r_gone:p: here"))

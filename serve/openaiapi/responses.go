@@ -262,7 +262,12 @@ func (h *handler) answerRun(ctx context.Context, c *serve.Caller, answers itemAn
 		}
 	}
 	if len(open) == 0 {
-		return run, serve.NewProblem(serve.AlreadyAnswered, "the run does not wait for these answers any more")
+		behind, found := c.AnsweredBefore(ctx, run.ID, func([]serve.Question) map[string]json.RawMessage { return answers.all })
+		if !found {
+			return run, serve.NewProblem(serve.AlreadyAnswered, "the run does not wait for these answers any more")
+		}
+		run.Token = behind
+		return run, nil
 	}
 	return c.Answer(ctx, run.ID, open, false)
 }

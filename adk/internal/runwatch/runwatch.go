@@ -6,7 +6,12 @@ package runwatch
 import "context"
 
 // Options is what an option of a run sets.
-type Options struct{ Run Run }
+type Options struct {
+	Run Run
+	// Unread: nobody reads the streams of the run's events. Those that the run itself reads to their ends come closed, so that
+	// no goroutine has to wake up for each of their pieces.
+	Unread bool
+}
 
 // Run sees a run of a runner. Nothing of it comes after End.
 type Run interface {

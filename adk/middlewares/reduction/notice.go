@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftgo/weft/internal/language"
+	"github.com/weftgo/weft/internal/secrets"
 )
 
 const (
@@ -68,7 +69,7 @@ func previewed(text, path, tool string, preview int) string {
 func streamCut(limit int, path, tool string, err error) string {
 	outcome := fill(language.Select(streamSaved, streamSavedChinese), "{path}", path, "{tool}", tool)
 	if err != nil {
-		outcome = fill(language.Select(streamUnsaved, streamUnsavedChinese), "{error}", err.Error())
+		outcome = fill(language.Select(streamUnsaved, streamUnsavedChinese), "{error}", secrets.Hide(err.Error()))
 	}
 	return fill(language.Select(streamNotice, streamNoticeChinese), "{max}", strconv.Itoa(limit), "{outcome}", outcome)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/internal/secrets"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -23,11 +24,20 @@ type Config struct {
 	// is called while the call runs, by several calls at once. Default: every error is reported, with its text, which may
 	// say more of the machine than a model should know.
 	Tell func(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool)
+	// Hide leaves out of the text of an error, of Tell, too, what neither the model nor whoever watches the run may read.
+	// Default: [HideSecrets].
+	Hide func(text string) string
 }
+
+// HideSecrets returns a text with *** in place of what has the shape of a secret: passwords in URLs, headers that
+// authenticate, values with names such as token and api_key, keys of well-known services, signed tokens, private keys. It
+// does not find all there are.
+func HideSecrets(text string) string { return secrets.Hide(text) }
 
 type middleware[M adk.MessageType] struct {
 	adk.TypedToolCallHooks[M]
 	textFor func(ctx context.Context, call *adk.ToolContext, err error) (string, bool)
+	hide    func(text string) string
 }
 
 // New makes the middleware for agents on ordinary messages. A nil config is one of zero values.
@@ -38,9 +48,12 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 // NewTyped makes the middleware. The error is always nil. One middleware may serve any number of agents and runs at
 // once.
 func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
-	m := &middleware[M]{textFor: errorText}
+	m := &middleware[M]{textFor: errorText, hide: HideSecrets}
 	if config != nil && config.Tell != nil {
 		m.textFor = config.Tell
+	}
+	if config != nil && config.Hide != nil {
+		m.hide = config.Hide
 	}
 	m.Wrap = m.reportErrors
 	return m, nil
@@ -65,7 +78,10 @@ func (m *middleware[M]) textOf(ctx context.Context, call *adk.ToolContext, err e
 	if err == nil || stopsTheRun(ctx, err) {
 		return "", false
 	}
-	return m.textFor(ctx, call, err)
+	if text, ok = m.textFor(ctx, call, err); ok {
+		text = m.hide(text)
+	}
+	return text, ok
 }
 
 // stopsTheRun reports whether an error is the way in which a run stops, or a panic, which is for programmers to read. A

@@ -7,6 +7,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/secrets"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -124,7 +125,7 @@ func (h ErrorHandler) answer(ctx context.Context, err error) (text string, ok bo
 		return "", false
 	}
 	if h == nil {
-		return err.Error(), true
+		return secrets.Hide(err.Error()), true
 	}
 	return h(ctx, err), true
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/toolerrors"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -27,6 +28,8 @@ const (
 	CanaryText = "canary-text"
 	// canaryError is the text of an error, which no client reads, and canaryToken what a client authenticates with.
 	canaryError, canaryToken = "canary-error", "canary-token"
+	// secretError is the text of an error with keys in it.
+	secretError = "GET https://app:canary-error@db.example.com/x?api_key=canary-error: 401 for Authorization: Bearer canary-error"
 )
 
 // lockedBuffer is a log.
@@ -57,10 +60,19 @@ func RequireNoLeaks(t *testing.T, handler func(*serve.Server) http.Handler, path
 		{adktest.Fails(errors.New(canaryError)).Repeated()},
 		{adktest.Streams("Half").ThenFails(errors.New(canaryError)).Repeated()},
 		{adktest.Calls(adktest.Call("look", `{}`)).Repeated()},
+		nil,
 	} {
 		look := adktest.NewTool("look", adktest.Fails(errors.New(canaryError)).Repeated())
-		agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "helps",
-			Model: adktest.NewModel(t, replies...), ToolsConfig: adktest.Tools(look)})
+		conf := adk.ChatModelAgentConfig{Name: "desk", Description: "helps"}
+		if replies == nil { // the model is told of the error, and what it is told is shown to clients that see tools
+			replies = []adktest.Reply{adktest.Calls(adktest.Call("look", `{}`)).Repeated()}
+			look = adktest.NewTool("look", adktest.Fails(errors.New(secretError)).Repeated())
+			told, err := toolerrors.New(t.Context(), nil)
+			require.NoError(t, err)
+			conf.Handlers, conf.MaxIterations = []adk.ChatModelAgentMiddleware{told}, 2
+		}
+		conf.Model, conf.ToolsConfig = adktest.NewModel(t, replies...), adktest.Tools(look)
+		agent, err := adk.NewChatModelAgent(t.Context(), &conf)
 		require.NoError(t, err)
 		auth := func(r *http.Request) (serve.Principal, error) {
 			if r.Header.Get("Authorization") != "Bearer "+canaryToken {
@@ -96,6 +108,7 @@ func exchange(t *testing.T, web *httptest.Server, path, token, body string) stri
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+path, strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Authorization", "Bearer "+token)
 	answer, err := web.Client().Do(r)
 	require.NoError(t, err)

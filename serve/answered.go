@@ -1,4 +1,4 @@
-package page
+package serve
 
 import (
 	"bytes"
@@ -9,53 +9,62 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
-	"github.com/weftgo/weft/serve"
 )
-
-// lookFor is how long the next event of a record may take to be read.
-const lookFor = 250 * time.Millisecond
 
 // AnsweredBefore looks for the answers of a request in the record of a run: whether it has continued with exactly them, and
 // the token behind which what came of that is. A client sends answers again when it has not seen what came of them.
-// answersTo are those that the request has to questions.
-func AnsweredBefore(
-	ctx context.Context, c *serve.Caller, run string, answersTo func([]serve.Question) map[string]json.RawMessage,
+// answersTo are those that the request has to questions. Of several times the last one counts.
+func (c *Caller) AnsweredBefore(
+	ctx context.Context, run string, answersTo func([]Question) map[string]json.RawMessage,
 ) (behind uint64, found bool) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	idle := time.AfterFunc(lookFor, stop)
 	defer idle.Stop()
 	var points []runlog.Point
+	var end uint64
 	for e, err := range c.Events(ctx, run, runlog.Cursor{}) {
 		if err != nil {
-			return 0, false
+			break
 		}
 		idle.Reset(lookFor)
 		switch d := e.Data.(type) {
 		case *runlog.InterruptData:
 			points = d.Points
 		case *runlog.RunEndData:
-			behind = e.Token
+			end = e.Token
 		case *runlog.ResumeData:
 			if areSame(points, d.Answers, answersTo) {
-				return behind, true
+				behind, found = end, true
 			}
 		}
 	}
-	return 0, false
+	return behind, found
+}
+
+// answeredAgain is the run of answers that it has continued with before, as Answer returned it then. Otherwise the error is
+// the one of answers that come too late.
+func (c *Caller) answeredAgain(ctx context.Context, info checkpoint.RunInfo, answers map[string]json.RawMessage, late error) (Run, error) {
+	behind, found := c.AnsweredBefore(ctx, info.ID, func([]Question) map[string]json.RawMessage { return answers })
+	if !found {
+		return Run{}, late
+	}
+	run := c.server.runOf(info)
+	run.Token = behind
+	return run, nil
 }
 
 // areSame reports whether a run has continued with the answers of a request.
 func areSame(
-	points []runlog.Point, given map[string]json.RawMessage, answersTo func([]serve.Question) map[string]json.RawMessage,
+	points []runlog.Point, given map[string]json.RawMessage, answersTo func([]Question) map[string]json.RawMessage,
 ) bool {
-	questions := make([]serve.Question, len(points))
+	questions := make([]Question, len(points))
 	for i, p := range points {
-		questions[i] = serve.Question{ID: p.ID, Kind: kindOf(p.Kind), Info: p.Info}
+		questions[i] = Question{ID: p.ID, Kind: kindOf(p.Kind), Info: p.Info}
 	}
 	answers := answersTo(questions)
 	for _, q := range questions {
-		value, err := serve.AnswerValue(checkpoint.WaitPoint{ID: q.ID, Kind: q.Kind, Info: q.Info}, answers[q.ID])
+		value, err := AnswerValue(checkpoint.WaitPoint{ID: q.ID, Kind: q.Kind, Info: q.Info}, answers[q.ID])
 		if err != nil {
 			return false
 		}
