@@ -8,5 +8,5 @@
 // answers that were taken, and what the store says are held against what should have come out (oracle.go).
 //
 // The environment says how much of it there is: WEFT_CHAOS for how long, such as 2m or 8h, in rounds, each on a new store;
-// WEFT_CHAOS_SEED with which seed the first round begins. Without WEFT_CHAOS it is one small round.
+// WEFT_CHAOS_SEED with which seed the first round begins; 1 without it. Without WEFT_CHAOS it is one small round.
 package chaostest
