@@ -47,7 +47,6 @@ func (f *findings) take() []finding {
 type oracle struct {
 	load   *load
 	runs   checkpoint.RunStore
-	events *runlog.Log
 	people *people
 	bank   []booking
 	// hurried are the processes that were ended in a hurry.
