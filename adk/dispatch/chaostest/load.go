@@ -109,9 +109,7 @@ func (p *planner) step(depth int) step {
 	case depth == 0 && kind == 2:
 		s.Do = doInner
 		for len(s.Then) == 0 {
-			for _, calls := range p.plan(2) { // an inner agent has no agents inside
-				s.Then = append(s.Then, calls)
-			}
+			s.Then = append(s.Then, p.plan(2)...) // an inner agent has no agents inside
 		}
 	default:
 		s.Do = leaves[p.r.IntN(len(leaves))]
