@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: chaos faults interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
+.PHONY: chaos orders faults interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
 
 test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
 
@@ -31,15 +31,17 @@ temporal: tools
 		GOWORK=off $(BIN)/workflowcheck ./... && GOWORK=off $(GO) test -race -timeout 30m -json ./... | $(BIN)/testcount
 
 # chaos has each store shared by worker processes that are killed, frozen, drained and cut off, for CHAOS_TIME each (such as
-# 8h; see adk/dispatch/chaostest), and CHAOS orders paid by worker processes that are killed and frozen, on SQLite, on
-# PostgreSQL and on Temporal, whose server is killed, too: each order is approved once and paid once. What is not installed is
-# skipped, but in CI.
-CHAOS      ?= 500
-CHAOS_TIME ?= 20s
-chaos: tools
+# 8h; see adk/dispatch/chaostest).
+CHAOS_TIME ?= 45s
+chaos: orders
 	@WEFT_CHAOS=$(CHAOS_TIME) $(GO) test -count 1 -timeout 0 -v -run '^TestChaos' ./adk/dispatch/chaostest
 	@for d in sqlite postgres redis nats; do \
 	  (cd ext/store/$$d && WEFT_CHAOS=$(CHAOS_TIME) $(GO) test -count 1 -timeout 0 -v -run '^TestChaos$$' .) || exit 1; done
+
+# orders has CHAOS orders paid by worker processes that are killed and frozen, on SQLite, on PostgreSQL and on Temporal, whose
+# server is killed, too: each order is approved once and paid once. What is not installed is skipped, but in CI.
+CHAOS ?= 500
+orders: tools
 	@cd examples && $(GO) run ./workers -runs $(CHAOS)
 	@cd ext/store/postgres && WEFT_CHAOS_ORDERS=$(CHAOS) $(GO) test -count 1 -timeout 20m -v -run '^TestWorkers_PayEveryOrderOnce$$' .
 	@cd ext/engine/temporal && GOWORK=off WEFT_TEMPORAL_CHAOS=$(CHAOS) $(GO) test -count 1 -timeout 30m -v -run '^TestChaos_' .

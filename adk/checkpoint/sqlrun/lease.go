@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -18,8 +19,10 @@ type lease struct {
 	*storekit.Lease
 	store *Store
 	no    int64
-	// seen is how many requests to stop the row has counted that were looked at.
-	seen atomic.Int64
+	// seen is how many requests to stop the row had counted at the last one that was delivered. It grows under telling, which is
+	// held for no call; noting is held while the row is read, and taken before telling.
+	seen            atomic.Int64
+	noting, telling sync.Mutex
 
 	// turn is full while a record is appended: one at a time, so that life says which of them are stored.
 	turn chan struct{}
@@ -69,9 +72,7 @@ func (l *lease) write(ctx context.Context, doing, id string,
 		if err := do(ctx, t, r); err != nil {
 			return err
 		}
-		if l.seen.Swap(r.stops) != r.stops && r.Stopping != nil {
-			l.Deliver(*r.Stopping)
-		}
+		l.noteStop(r)
 		return t.save(ctx, r)
 	})
 }
@@ -137,16 +138,34 @@ func (l *lease) Renew(ctx context.Context) error {
 	return l.noteStops(ctx, r.stops)
 }
 
-// noteStops delivers the last request to stop, if there is one that was not seen.
+// noteStops delivers the last request to stop, if there is one that was not seen, and waits for who is about it.
 func (l *lease) noteStops(ctx context.Context, stops int64) error {
-	if l.seen.Swap(stops) == stops {
+	l.noting.Lock()
+	defer l.noting.Unlock()
+	if l.seen.Load() >= stops {
 		return nil
 	}
 	r, err := l.read(ctx, "read the request to stop")
-	if err == nil && r.Stopping != nil {
-		l.Deliver(*r.Stopping)
+	if err == nil {
+		l.noteStop(r)
 	}
 	return err
+}
+
+// noteStop delivers the request to stop of a row, unless that or a later one was delivered.
+func (l *lease) noteStop(r *row) {
+	if l.seen.Load() >= r.stops { // nearly always
+		return
+	}
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	if l.seen.Load() >= r.stops {
+		return
+	}
+	l.seen.Store(r.stops)
+	if r.Stopping != nil {
+		l.Deliver(*r.Stopping)
+	}
 }
 
 // renewedAtOnce is how many leases one statement renews.

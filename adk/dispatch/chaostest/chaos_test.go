@@ -36,6 +36,7 @@ func TestChaos_InMemory(t *testing.T) {
 // TestChaos_Files has workers that are killed and frozen, too.
 // Rule distributed/K15.
 func TestChaos_Files(t *testing.T) {
+	chaostest.SkipUnlessAsked(t)
 	chaostest.Run(t, openFiles, func(t *testing.T) chaostest.Place { return chaostest.Place{Where: t.TempDir()} })
 }
 

@@ -16,17 +16,22 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
 // RunWritten tests that a run which asks at every step writes to a store what it adds, and not its history each time: with 100
-// steps and with 400 at most two copies of what is said, and for each step so many bytes that depend on neither.
+// steps and with 400 (20 and 60 with the race detector) at most two copies of what is said, and for each step so many bytes that depend on neither.
 // Rule distributed/J10.
 func RunWritten(t *testing.T, store checkpoint.RunStore) {
 	t.Helper()
 	agent, err := asking(t.Context(), "asking")
 	require.NoError(t, err)
-	for _, steps := range []int{100, 400} {
+	counts := []int{100, 400}
+	if racedetector.Enabled { // some six times slower
+		counts = []int{20, 60}
+	}
+	for _, steps := range counts {
 		written := written(t, store, dispatch.Runs(agent), "asking", steps)
 		require.Less(t, written, int64(steps)*(2*saidAStep+besides), "%d steps", steps)
 		t.Logf("%d steps of %d bytes: %d bytes written, %.1f for each of them", steps, saidAStep, written,

@@ -50,19 +50,20 @@ func (l *lease) Abandon() { l.store.stops.Leave(l.store.watched(l.ID()), l) }
 // that is writing is passed by: it looks itself.
 func lookForStops(ctx context.Context, held []*lease) (lost []*lease) {
 	for _, l := range held {
+		select {
+		case l.turn <- struct{}{}: // a state that was read before is perhaps older than the one that the lease has seen
+		default:
+			continue // who writes looks itself
+		}
 		st, err := l.store.read(ctx, l.ID())
 		switch {
 		case err != nil: // the next renewal looks, too
 		case !l.isHeldBy(st):
 			lost = append(lost, l)
 		default:
-			select {
-			case l.turn <- struct{}{}:
-				l.noteStop(st)
-				<-l.turn
-			default:
-			}
+			l.noteStop(st)
 		}
+		<-l.turn
 	}
 	return lost
 }

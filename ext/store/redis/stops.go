@@ -34,7 +34,11 @@ func lookForStops(ctx context.Context, held []*lease) (lost []*lease) {
 		}
 		select {
 		case l.turn <- struct{}{}:
-			_ = l.noteStop(stop) // what cannot be read fails the next renewal
+			if stop != l.stop { // what was read is perhaps older than what the lease has seen since
+				if stop, err = client.HGet(ctx, l.store.runKey(l.ID()), "stop").Result(); err == nil {
+					_ = l.noteStop(stop) // what cannot be read fails the next renewal
+				}
+			}
 			<-l.turn
 		default:
 		}

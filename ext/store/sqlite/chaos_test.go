@@ -13,9 +13,10 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 )
 
-// TestChaos: see package chaostest; make chaos has more of it.
+// TestChaos: see package chaostest.
 // Rule distributed/K15.
 func TestChaos(t *testing.T) {
+	chaostest.SkipUnlessAsked(t)
 	chaostest.Run(t, openChaos, func(t *testing.T) chaostest.Place {
 		return chaostest.Place{Where: filepath.Join(t.TempDir(), "runs.db")}
 	})
