@@ -4,7 +4,6 @@ package drive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -118,13 +117,6 @@ func Check(err error) {
 	if err != nil {
 		log.Output(2, err.Error())
 		log.Fatal("failed")
-	}
-}
-
-// Fails ends the process if err is not that error.
-func Fails(err, want error) {
-	if !errors.Is(err, want) {
-		log.Fatalf("got error %v, want %v", err, want)
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 // Answer is what the providers behind [Provider] say. It is a JSON object for those programs that ask for one.
 const Answer = `{"name":"Ada Lovelace","age":27}`
 
-// Provider answers as the services of OpenAI, Anthropic, Gemini and Ollama, by the path of the request. What it is asked about
-// a tool it has the tool called first, with the arguments of the documented tools.
+// Provider answers as the services of OpenAI, Anthropic, Gemini and Ollama, by the path of the request. A chat completion
+// with tools calls the first of them, and then says what that returned.
 func Provider() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", chatCompletions)

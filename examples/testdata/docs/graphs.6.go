@@ -4,17 +4,12 @@ import (
 	"context"
 
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/components/prompt"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/examples/internal/drive"
 	"github.com/weftgo/weft/schema"
 )
 
 func driver() {
-	g := compose.NewChain[string, *schema.Message]().
-		AppendChatTemplate(prompt.FromMessages(schema.FString, schema.UserMessage("{query}"))).
-		AppendChatModel(drive.Model(adktest.Says("Yes.")))
-	_ = g
 	chain := compose.NewChain[string, *schema.Message]()
 	chain.AppendLambda(compose.InvokableLambda(func(_ context.Context, text string) ([]*schema.Message, error) {
 		return []*schema.Message{schema.UserMessage(text)}, nil
