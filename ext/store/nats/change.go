@@ -75,11 +75,13 @@ func (s *Store) changeRead(
 	return after, storekit.FailedOnce(doing, id, err)
 }
 
-// now is the time of the server. That of an ID does not go back.
+// now is the time of the server. That of an ID does not go back, and the clock does not stay behind it: a run that
+// becomes due now is due for the next call of this process.
 func (s *Store) now(ctx context.Context, st *state) (time.Time, error) {
 	now, err := s.clock.now(ctx)
 	if now.Before(st.modified) {
 		now = st.modified
+		s.clock.reached(now)
 	}
 	return now, err
 }

@@ -57,6 +57,16 @@ func (c *clock) counted(heard time.Time) time.Time {
 	return c.server.Add(heard.Sub(c.here))
 }
 
+// reached moves the clock on to a time that the server has put on a message: it is that late at least. An answer that
+// was long on its way leaves the clock behind, and what was written meanwhile would be of the future.
+func (c *clock) reached(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); !c.here.IsZero() && c.server.Add(now.Sub(c.here)).Before(at) {
+		c.server, c.here = at, now
+	}
+}
+
 // ask has the server say what time it is, as part of what it knows of the stream.
 func (c *clock) ask(ctx context.Context) (time.Time, error) {
 	var answer struct {

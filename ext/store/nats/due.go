@@ -93,6 +93,7 @@ func (s *Store) refresh(ctx context.Context, moment time.Duration) error {
 		for _, st := range heads {
 			v.note(st)
 			v.upTo = st.headSeq
+			s.clock.reached(st.modified)
 		}
 	}
 	v.at = now

@@ -279,6 +279,37 @@ func TestWake_ReceivesWhatIsDue(t *testing.T) {
 	require.Equal(t, "now", l.Info().ID)
 }
 
+// What has become due is taken at once also where the server's answer about its time was long on its way, in the process
+// that made it due and in others.
+func TestAcquireDue_TakesWhatIsDueWithAClockThatIsLate(t *testing.T) {
+	on := startServer(t, false)
+	s := newStore(t, on)
+	other, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL()), Prefix: s.prefix})
+	require.NoError(t, err)
+	defer other.Close()
+	late := func(s *Store) {
+		_, err := s.clock.now(t.Context())
+		require.NoError(t, err)
+		s.clock.mu.Lock()
+		defer s.clock.mu.Unlock()
+		s.clock.server = s.clock.server.Add(-5 * time.Second)
+	}
+	for name, worker := range map[string]*Store{"this process": s, "another one": other} {
+		_, err = s.Submit(t.Context(), name, checkpoint.NewRun{})
+		require.NoError(t, err)
+		l, err := s.Acquire(t.Context(), name, checkpoint.LeaseRequest{})
+		require.NoError(t, err)
+		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
+			Waiting: []checkpoint.WaitPoint{{ID: "q"}}}))
+		late(s)
+		late(worker)
+		require.NoError(t, s.Answer(t.Context(), name, checkpoint.Answer{Point: "q"}))
+		l, err = worker.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+		require.NoError(t, err, name)
+		require.Equal(t, name, l.Info().ID)
+	}
+}
+
 // TestAcquireDue_ForgetsWhatOthersRemoved, also what it was about to take.
 func TestAcquireDue_ForgetsWhatOthersRemoved(t *testing.T) {
 	on := startServer(t, false)
