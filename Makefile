@@ -1,4 +1,5 @@
-# make test is everything that must pass. It needs Go and make alone; what else it uses, Go downloads.
+# make test is for everybody who changes something: gofmt, vet, and the tests of all modules in their short form. make check
+# is what must pass besides. Both need Go and make alone; what else they use, Go downloads.
 
 GO      ?= go
 MODULES := $(shell $(GO) list -m -f '{{.Dir}}')
@@ -7,16 +8,21 @@ BIN     := $(CURDIR)/bin
 # The packages of all modules, for one command: what takes long on one core is beside something else.
 PACKAGES := $(MODULES:=/...)
 
-# vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
+# staticcheck and race build with the race detector: so everything is compiled once for the two of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: chaos orders faults interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
+.PHONY: chaos check orders faults interop interop-clients mutants test fmt tidy-check vet staticcheck short race stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
 
-test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
+test: fmt vet short
+check: tidy-check staticcheck api shim-check stdjson race bench-check
 
 # The tools have a module of their own, so that users of Weft do not get them.
 tools:
 	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.temporal.io/sdk/contrib/tools/workflowcheck go.uber.org/mock/mockgen ./testcount ./apicheck ./benchcheck ./shimgen
+$(BIN)/testcount: $(wildcard tools/testcount/*.go)
+	@cd tools && GOWORK=off $(GO) build -o $@ ./testcount
+$(BIN)/gremlins: tools/go.mod
+	@cd tools && GOWORK=off $(GO) build -o $@ github.com/go-gremlins/gremlins/cmd/gremlins
 
 # temporal-server builds the Temporal server that tests of ext/engine/temporal talk to. The first time takes ten minutes of
 # CPU time; its dependencies are in a module outside of the workspace. Without it, those tests skip.
@@ -55,19 +61,22 @@ fmt:
 	if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
 
 vet:
-	@$(RACE) $(GO) vet $(PACKAGES)
+	@$(GO) vet $(PACKAGES)
 
 staticcheck: tools
 	@$(RACE) $(BIN)/staticcheck $(PACKAGES)
 
-# unit runs the tests with the race detector and prints the counts. Linking without the tables for debuggers takes a third
-# less time.
-unit: tools
+# short runs the tests of all modules and prints the counts: those that could take any time do a part, and packages whose tests
+# wait do so beside others. Linking without the tables for debuggers takes a third less time.
+short: $(BIN)/testcount
+	@$(GO) test -short -vet=off -ldflags=-w -p 3 -timeout 10m -json $(PACKAGES) | $(BIN)/testcount
+
+# race runs them with the race detector.
+race: tools
 	@$(RACE) $(GO) test -ldflags=-w -timeout 10m -json $(PACKAGES) | $(BIN)/testcount
 
 # stdjson tests what uses JSON with encoding/json in place of the JIT, and without the race detector, which hides
-# allocations. What stops runs everywhere, and kills them, is in it, too: with the detector there is time for a part of
-# that only.
+# allocations. What stops runs everywhere, and kills them, is in it, too: only here it does all that it was written for.
 JSON_USERS = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .Imports}}{{if eq . "github.com/weftgo/weft/internal/json"}}{{$$p}}{{end}}{{end}}' ./...)
 stdjson:
 	@$(GO) test -tags weft_stdjson -timeout 10m ./internal/json ./compose $(JSON_USERS) ./adk/adktest ./adk/middlewares/internal/hookrules
@@ -137,6 +146,12 @@ soak:
 
 bench:
 	@$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
+
+# mutants changes the packages PKG in one place after another, and prints the changes that their tests do not notice, as
+# LIVED.
+PKG ?= ./internal/turnqueue
+mutants: $(BIN)/gremlins
+	@for p in $(PKG); do $(BIN)/gremlins unleash --workers 2 --timeout-coefficient 20 $$p || exit 1; done
 
 generate: tools
 	@PATH="$(BIN):$$PATH" $(GO) generate ./...

@@ -18,6 +18,9 @@ var (
 
 // TestDocs_PicturesAreWhatTheProgramsPrint runs the programs that have a picture below them.
 func TestDocs_PicturesAreWhatTheProgramsPrint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles and links each program: left out with -short")
+	}
 	pictures := 0
 	for _, page := range []string{"../docs/graphs.md", "../docs/multi-agent.md"} {
 		text, err := os.ReadFile(page)

@@ -26,6 +26,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -49,7 +50,7 @@ func (payer) Stream(_ context.Context, history []*schema.Message, _ ...model.Opt
 // twice, every record has its end, and nothing is left over.
 func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 	runs := 600
-	if racedetector.Enabled {
+	if !testsize.Full() {
 		runs = 150
 	}
 	if n, err := strconv.Atoi(os.Getenv("WEFT_SERVE_SOAK")); err == nil {

@@ -14,13 +14,18 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
 // TestExplore_TakenOver: at each boundary another process takes the run over while the first one stands still.
 // Rule distributed/K8.
 func TestExplore_TakenOver(t *testing.T) {
-	eachTakenOver(t, nil, func(t *testing.T, name string, agent func(explored[*schema.Message]) adk.Agent) {
+	var all []string
+	if !testsize.Full() {
+		all = []string{"react", "eager", "agent tool two deep", "sequential with a plan", "transfer"}
+	}
+	eachTakenOver(t, all, func(t *testing.T, name string, agent func(explored[*schema.Message]) adk.Agent) {
 		exploreTakenOver(t, name, agent, adktest.Exploration[*schema.Message]{})
 	})
 }
@@ -60,8 +65,9 @@ func eachTakenOver(t *testing.T, names []string, test func(*testing.T, string, f
 
 func exploreTakenOver(t *testing.T, name string, agent func(explored[*schema.Message]) adk.Agent, e adktest.Exploration[*schema.Message]) {
 	for _, streaming := range []bool{false, true} {
-		if name == "eager" && !streaming || e.Boundaries > 0 && name != "eager" && streaming != (len(name)%2 == 0) {
-			continue // leases of three boundaries take as long as those of all
+		isOneWay := e.Boundaries > 0 || testing.Short() // leases of three boundaries take as long as those of all
+		if name == "eager" && !streaming || isOneWay && name != "eager" && streaming != (len(name)%2 == 0) {
+			continue
 		}
 		made := new(made[*schema.Message])
 		e.Query, e.Streaming, e.Durability, e.TakeOver, e.Answer = "Do it.", streaming, adk.EveryStep, true, approve

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -20,16 +21,18 @@ func pairs() int {
 	if n, err := strconv.Atoi(os.Getenv("EXPLORE_PAIRS")); err == nil {
 		return n
 	}
-	if racedetector.Enabled {
+	if !testsize.Full() {
 		return 5
 	}
 	return 20
 }
 
-// boundaries is at how many boundaries the tests stop each way of running an agent: all, but with the race detector, as
-// there is time for all without it.
+// boundaries is at how many boundaries the tests stop each way of running an agent: 0 is all.
 func boundaries() int {
-	if racedetector.Enabled {
+	switch {
+	case testing.Short():
+		return 10
+	case racedetector.Enabled:
 		return 25
 	}
 	return 0

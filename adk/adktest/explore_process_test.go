@@ -19,7 +19,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -133,7 +133,7 @@ func child(t *testing.T, dir string, boundary int, streaming bool) (killed bool)
 // No call of a tool is made twice.
 func TestExploreProcess_Killed(t *testing.T) {
 	next := 2
-	if racedetector.Enabled {
+	if !testsize.Full() {
 		next = 7
 	}
 	for first, streaming := range []bool{false, true} { // the odd boundaries of the one, the even ones of the other

@@ -18,7 +18,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -309,8 +309,8 @@ func explore[M adk.MessageType](t *testing.T, e adktest.Exploration[M], agent fu
 			if e.TurnLoop && durability == adk.EveryStep || e.Speculative && !streaming {
 				continue
 			}
-			if racedetector.Enabled && streaming == (durability == adk.EveryStep) && !e.Speculative {
-				continue // half of it: without the detector there is time for all
+			if !testsize.Full() && streaming == (durability == adk.EveryStep) && !e.Speculative {
+				continue // half of it
 			}
 			t.Run(fmt.Sprintf("streaming=%v,durability=%v", streaming, durability), func(t *testing.T) {
 				e.Streaming, e.Durability = streaming, durability

@@ -18,7 +18,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -203,8 +203,8 @@ func TestFork_RunsThatStoppedAnywhere(t *testing.T) {
 	t.Run("ordinary", forkAgents[*schema.Message])
 	t.Run("agentic", forkAgents[*schema.AgenticMessage])
 	for name, agent := range workflows() {
-		if racedetector.Enabled && name != "sequential as a tool" && name != "transfer" {
-			continue // without the detector there is time for all
+		if !testsize.Full() && name != "sequential as a tool" && name != "transfer" {
+			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			forkEverywhere(t, adktest.Exploration[*schema.Message]{Streaming: true,
@@ -219,7 +219,7 @@ func forkAgents[M adk.MessageType](t *testing.T) {
 		"agent tool two deep": explored[M].deep, "plan with an approval": explored[M].plan,
 		"retry and failover": explored[M].shaky, "rejected answer": explored[M].judged,
 	} {
-		if racedetector.Enabled && name != "eager" && name != "plan with an approval" {
+		if !testsize.Full() && name != "eager" && name != "plan with an approval" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -231,8 +231,8 @@ func forkAgents[M adk.MessageType](t *testing.T) {
 // TestFork_RandomTrees: so do forks of runs of trees that nobody thought of. A search takes other seeds.
 // Rule steps/FK-6.
 func TestFork_RandomTrees(t *testing.T) {
-	if racedetector.Enabled {
-		t.Skip("without the race detector there is time for them")
+	if !testsize.Full() {
+		t.Skip("left out with -short and with the race detector")
 	}
 	for _, seed := range []uint64{1, 62} {
 		dry := newTree(t, new(adktest.Probe[*schema.Message]), new(made[*schema.Message]), seed)

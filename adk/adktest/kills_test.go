@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 )
 
 // The environment can set how many processes are killed, and which trees they run.
@@ -50,7 +50,7 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 // Processes cannot be killed at the same moment twice: when a run fails, its ledger shows where it was.
 func TestKills_AtAnyMoment(t *testing.T) {
 	kills := 2000
-	if racedetector.Enabled || testing.Short() {
+	if !testsize.Full() {
 		kills = 150
 	}
 	kills = fromEnvironment(t, killsWanted, kills)

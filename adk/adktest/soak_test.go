@@ -16,7 +16,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -41,7 +41,7 @@ const (
 // leave neither memory nor goroutines, and those that nobody disturbed end well.
 func TestSoak_LeavesNothing(t *testing.T) {
 	runs := 3000
-	if racedetector.Enabled || testing.Short() {
+	if !testsize.Full() {
 		runs = 1000
 	}
 	s := &soak{t: t, builder: t, seed: fromEnvironment(t, soakSeed, 1)}

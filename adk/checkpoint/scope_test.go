@@ -10,7 +10,7 @@ import (
 )
 
 func TestScope_Conforms(t *testing.T) {
-	checkpointtest.Run(t, func(*testing.T) checkpoint.Store { return checkpoint.Scope(checkpoint.NewMemoryStore(), "acme") })
+	conformsInMemory(t, func(s *clockedStore) checkpoint.Store { return checkpoint.Scope(s, "acme") })
 }
 
 // TestScope_KeepsTenantsApart, also those that try not to be.

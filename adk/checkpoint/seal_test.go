@@ -14,8 +14,8 @@ import (
 var testKey = bytes.Repeat([]byte{7}, 32)
 
 func TestSeal_Conforms(t *testing.T) {
-	checkpointtest.Run(t, func(*testing.T) checkpoint.Store {
-		return checkpoint.Seal(checkpoint.NewMemoryStore(), checkpoint.OneKey("1", testKey))
+	conformsInMemory(t, func(s *clockedStore) checkpoint.Store {
+		return checkpoint.Seal(s, checkpoint.OneKey("1", testKey))
 	})
 }
 

@@ -11,13 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 )
 
 // What is elsewhere does not count in RunInfo.Bytes, which a rule about 4 MiB looks at: larger ones are.
 func TestSpill_Conforms(t *testing.T) {
-	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store {
-		return checkpoint.Spill(checkpoint.NewMemoryStore(), checkpoint.NewMemoryBlobs(), 5<<20)
+	conformsInMemory(t, func(s *clockedStore) checkpoint.Store {
+		return checkpoint.Spill(s, checkpoint.NewMemoryBlobs(), 5<<20)
 	})
 }
 

@@ -24,13 +24,22 @@ var (
 )
 
 func TestMemoryStore_Conforms(t *testing.T) {
+	conformsInMemory(t, func(s *clockedStore) checkpoint.Store { return s })
+}
+
+// conformsInMemory tests what wrap makes of a MemoryStore, whose time passes at once.
+func conformsInMemory(t *testing.T, wrap func(*clockedStore) checkpoint.Store) {
+	t.Helper()
+	clocks := map[checkpoint.Store]*clockedStore{}
 	checkpointtest.RunWith(t, checkpointtest.Options{
 		New: func(*testing.T) checkpoint.Store {
 			c, began := &clockedStore{MemoryStore: checkpoint.NewMemoryStore()}, time.Now()
 			c.Clock = func() time.Time { return began.Add(time.Duration(c.passed.Load())) }
-			return c
+			wrapped := wrap(c)
+			clocks[wrapped] = c
+			return wrapped
 		},
-		Advance: func(store checkpoint.Store, d time.Duration) { store.(*clockedStore).passed.Add(int64(d)) },
+		Advance: func(store checkpoint.Store, d time.Duration) { clocks[store].passed.Add(int64(d)) },
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -205,7 +205,7 @@ func TestStore_ReadsTheConversationOfEveryRelease(t *testing.T) {
 //
 // Rule distributed/M9.
 func TestStore_AppendsAsFastToALongConversation(t *testing.T) {
-	if testing.Short() || racedetector.Enabled {
+	if !testsize.Full() {
 		t.Skip("it appends 100,000 turns")
 	}
 	s, err := NewStore(checkpoint.NewMemoryStore())

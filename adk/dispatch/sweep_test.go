@@ -41,9 +41,10 @@ func TestWork_OneWorkerAtATimeRemovesOldEvents(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		agent := speaking(t, adktest.NewModel(t, adktest.Says("hello").Repeated()))
 		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
-		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
+		seldom := dispatch.WorkerConfig{Poll: 10 * time.Second} // for a week of polls
+		d, stop := working(t, store, conf, seldom)
 		for range 2 {
-			_, alsoStop := working(t, store, conf, dispatch.WorkerConfig{})
+			_, alsoStop := working(t, store, conf, seldom)
 			defer alsoStop()
 		}
 		defer stop()

@@ -226,6 +226,9 @@ func TestCommand_Helps(t *testing.T) {
 
 // weft vet runs this very binary as the tool of go vet.
 func TestVet_RunsAsTheToolOfGoVet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles the command and a program for Eino: left out with -short")
+	}
 	dir, err := filepath.Abs("migrate/testdata")
 	if err != nil {
 		t.Fatal(err)

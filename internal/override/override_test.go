@@ -59,6 +59,9 @@ func TestOf(t *testing.T) {
 
 // TestOf_InBuildsWithoutPaths: where the source is not known, it is still known which methods have none.
 func TestOf_InBuildsWithoutPaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles the package without paths: left out with -short")
+	}
 	if os.Getenv("WEFT_OVERRIDE_CHILD") != "" {
 		t.Skip("this is the build without paths")
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 )
 
 // Steps is a store for [EveryStep]. A call takes it steps, such as statements, writes of files or messages to a server,
@@ -28,12 +28,12 @@ type Steps struct {
 // and the answer to a parent. A call without an error has done everything. The same call made again does what is not
 // done yet, and nothing twice.
 //
-// With the race detector, which makes stores slow, it takes every fifth step, unless WEFT_THOROUGH is set in the
-// environment.
+// With -short and with the race detector, which makes stores slow, it takes every fifth step, unless WEFT_THOROUGH is set
+// in the environment.
 func EveryStep(t *testing.T, on Steps) {
 	t.Helper()
 	stride := 1
-	if racedetector.Enabled && !isThorough() {
+	if !testsize.Full() && !isThorough() {
 		stride = 5
 	}
 	for _, rule := range stepRules {

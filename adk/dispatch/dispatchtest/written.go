@@ -16,7 +16,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -28,7 +28,7 @@ func RunWritten(t *testing.T, store checkpoint.RunStore) {
 	agent, err := asking(t.Context(), "asking")
 	require.NoError(t, err)
 	counts := []int{100, 400}
-	if racedetector.Enabled { // some six times slower
+	if !testsize.Full() {
 		counts = []int{20, 60}
 	}
 	for _, steps := range counts {

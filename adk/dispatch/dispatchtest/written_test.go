@@ -66,8 +66,12 @@ func TestWritten_OfWhateverAsks(t *testing.T) {
 				return adk.NewRunner(t.Context(), conf), nil
 			}
 			store := checkpoint.NewMemoryStore()
-			few, many := written(t, store, maker, name, 40), written(t, store, maker, name, 120)
-			t.Logf("%d, %d bytes a step", few/40, many/120)
+			steps := 40
+			if testing.Short() {
+				steps = 15
+			}
+			few, many := written(t, store, maker, name, steps), written(t, store, maker, name, 3*steps)
+			t.Logf("%d, %d bytes a step", few/int64(steps), many/int64(3*steps))
 			require.Less(t, many, few*4, "three times as many steps")
 		})
 	}

@@ -22,6 +22,9 @@ import (
 // finding that no comment announces is noise. Loading them takes long, so they are loaded once, and not with the race
 // detector: make shim-check runs this without.
 func TestChecks_FindWhatDiffersAndNothingElse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("loading the programs takes a minute: left out with -short")
+	}
 	info, _ := debug.ReadBuildInfo()
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		t.Skip("loading the programs takes a minute with the race detector")

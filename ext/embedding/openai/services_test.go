@@ -97,6 +97,7 @@ func TestEmbed_SurvivesEveryMisbehaviour(t *testing.T) {
 			continue // the answer is one document
 		}
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel() // they wait
 			require.NoError(t, c.Run(t.Context(), good, func(ctx context.Context, url string) (string, error) {
 				transport := new(http.Transport)
 				defer transport.CloseIdleConnections()

@@ -265,11 +265,15 @@ func TestConversation_StopsAndResumesAnywhere(t *testing.T) {
 
 func stopAnywhere[M adk.MessageType](t *testing.T) {
 	order := []string{"anthropic", "gemini", "responses", "deepseek", "openrouter"}
+	boundaries := 0 // all
+	if testing.Short() {
+		boundaries = 15
+	}
 	for _, durability := range []adk.Durability{adk.OnInterrupt, adk.EveryStep} {
 		w := newWorld(t)
 		w.client.Transport.(*http.Transport).DisableKeepAlives = true // what is idle would count as left over
 		adktest.Explore(t.Context(), t, adktest.Exploration[M]{
-			Query: "Look around.", Streaming: true, Durability: durability,
+			Query: "Look around.", Streaming: true, Durability: durability, Boundaries: boundaries,
 			Agent: func(p *adktest.Probe[M]) adk.TypedAgent[M] {
 				return agentOf[M](t, p.Model(travel[M](w, order)), p.Tool(lookTool(t)))
 			},

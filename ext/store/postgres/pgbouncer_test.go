@@ -130,6 +130,9 @@ func withoutCancels(t *testing.T, bouncer string) (port string) {
 // TestStore_BehindPgBouncer: no call needs the connection that an earlier one had.
 // Rule distributed/B5.
 func TestStore_BehindPgBouncer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the whole suite once more takes a minute: left out with -short")
+	}
 	own := ofTest(t)
 	port := startBouncer(t, own)
 	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store {

@@ -106,7 +106,7 @@ func page(name string, want int, q checkpoint.Query) struct {
 	}{name, func(t *testing.T, f *fixture) { require.Len(t, listed(t, f.Store, q), want, name) }}
 }
 
-// measure is how long each takes, the median of several.
+// measure returns how long each takes at least: a loaded machine makes any of several slow, and not all of them.
 func (f *fixture) measure(t *testing.T) map[string]time.Duration {
 	t.Helper()
 	took := map[string]time.Duration{}
@@ -117,8 +117,7 @@ func (f *fixture) measure(t *testing.T) map[string]time.Duration {
 			what.do(t, f)
 			all = append(all, time.Since(began))
 		}
-		slices.Sort(all)
-		took[what.name] = all[len(all)/2]
+		took[what.name] = slices.Min(all)
 	}
 	return took
 }

@@ -33,7 +33,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/validhistory"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -160,15 +160,19 @@ func everything[M adk.MessageType](t *testing.T, w *world, watchModel func(model
 
 func TestAllMiddlewares_StopAnywhere(t *testing.T) {
 	t.Run("ordinary, streaming", func(t *testing.T) { testStopAnywhere[*schema.Message](t, true, adk.OnInterrupt) })
-	if !racedetector.Enabled { // with it this takes minutes
+	if testsize.Full() {
 		t.Run("agentic, every step", func(t *testing.T) { testStopAnywhere[*schema.AgenticMessage](t, false, adk.EveryStep) })
 	}
 }
 
 func testStopAnywhere[M adk.MessageType](t *testing.T, streaming bool, durability adk.Durability) {
 	var worlds sync.Map
+	boundaries := 0 // all
+	if testing.Short() {
+		boundaries = 25
+	}
 	adktest.Explore(t.Context(), t, adktest.Exploration[M]{
-		Query: "Go.", Streaming: streaming, Durability: durability,
+		Query: "Go.", Streaming: streaming, Durability: durability, Boundaries: boundaries,
 		Answer: func(point *adk.InterruptCtx) any { return point.Info.(*approval.Request).Approve() },
 		Agent: func(p *adktest.Probe[M]) adk.TypedAgent[M] {
 			w, _ := worlds.LoadOrStore(p, newWorld(t))

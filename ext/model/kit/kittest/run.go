@@ -23,6 +23,7 @@ func RunMisbehaviours(t *testing.T, good Stream, call Call) {
 	t.Helper()
 	for _, c := range Misbehaviours(good) {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel() // they wait
 			if err := c.Run(t.Context(), good, call); err != nil {
 				t.Error(err)
 			}
