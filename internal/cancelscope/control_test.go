@@ -114,3 +114,29 @@ func TestAsk_AcceptedBeforeAnythingStops(t *testing.T) {
 		}
 	})
 }
+
+// A cancel at once after one with a time limit has not timed out, also when the limit passes before the run decides.
+// Rule runtime/C3.
+func TestAsk_ALimitThatPassesAfterAnImmediateRequestIsNoTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Control
+		c.Ask(Request{Mode: 1, Timeout: time.Minute})
+		c.Ask(Request{})
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		info, stopped := c.Decide()
+		require.True(t, stopped)
+		require.Equal(t, Info{Immediate: true, Escalated: true}, info)
+	})
+}
+
+// What began last stops first: something outside that stops must find nothing running inside.
+func TestAsk_StopsTheNewestFirst(t *testing.T) {
+	var c Control
+	var stopped []string
+	for _, name := range []string{"outer", "middle", "inner"} {
+		c.Root().OnNow(StopFunc(func() { stopped = append(stopped, name) }))
+	}
+	c.Ask(Request{})
+	require.Equal(t, []string{"inner", "middle", "outer"}, stopped)
+}

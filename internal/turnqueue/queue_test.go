@@ -180,3 +180,29 @@ func TestQueue_IdleLimitOfAnIdleLoop(t *testing.T) {
 		require.Equal(t, Closing, q.Phase())
 	})
 }
+
+// A timer that fires while an item is pushed belongs to an idle time that is over: it does not end the next one.
+func TestQueue_ALimitThatPassesBesideAPushEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := inPhase(t, Idle)
+		q.Lock()
+		q.StopWhenIdleFor(time.Minute)
+		time.Sleep(time.Minute) // the timer fires, and waits for the lock
+		q.push()
+		q.next()
+		q.begin()
+		q.Over()
+		q.next()
+		require.Equal(t, Idle, q.Phase())
+		q.Unlock()
+		synctest.Wait()
+		q.Lock()
+		require.Equal(t, Idle, q.Phase(), "the loop has been idle for no time")
+		q.Unlock()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		q.Lock()
+		defer q.Unlock()
+		require.Equal(t, Closing, q.Phase())
+	})
+}
