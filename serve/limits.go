@@ -30,33 +30,64 @@ func (s *starts) allow(owner string, most int) (after time.Duration, ok bool) {
 	return 0, true
 }
 
-// load knows how many runs are executed or due, of all processes. It asks the store now and then, and counts what is
-// started here in between.
+// load counts the runs that are executed or due, of all processes. It asks the store now and then, and counts what is
+// started here in between. While the store is asked, other requests go by what is known.
 type load struct {
-	mu    sync.Mutex // guards the fields below
-	asked time.Time
-	runs  int
+	mu     sync.Mutex // guards the fields below; it is not held while the store is asked
+	asked  time.Time
+	asking bool
+	runs   int
+	// begun counts the runs that were started here since the store was asked: its answer may lack them.
+	begun int
 }
 
 // askLoad is how often the store is asked.
 const askLoad = 250 * time.Millisecond
 
-// add counts a run that is to be started, and reports whether there is room for it.
+// add counts a run that is about to be started, and reports whether there is room for it.
 func (l *load) add(ctx context.Context, runs executor, most int) (bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if time.Since(l.asked) > askLoad {
-		n, err := runs.count(ctx, checkpoint.Query{Status: executedOrDue, Limit: most})
-		if err != nil {
+	if l.isOld() {
+		if err := l.ask(ctx, runs, most); err != nil {
 			return false, err
 		}
-		l.asked, l.runs = time.Now(), n
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.runs >= most {
 		return false, nil
 	}
 	l.runs++
+	l.begun++
 	return true, nil
+}
+
+// isOld reports whether the caller has to ask the store.
+func (l *load) isOld() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asking || time.Since(l.asked) <= askLoad {
+		return false
+	}
+	l.asking, l.begun = true, 0
+	return true
+}
+
+// ask asks the store. The next request asks again if that fails.
+func (l *load) ask(ctx context.Context, runs executor, most int) error {
+	n := -1
+	defer func() { // also if the store panics
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.asking = false
+		if n >= 0 {
+			l.asked, l.runs = time.Now(), n+l.begun
+		}
+	}()
+	counted, err := runs.count(ctx, checkpoint.Query{Status: executedOrDue, Limit: most})
+	if err == nil {
+		n = counted
+	}
+	return err
 }
 
 // executedOrDue are the statuses of runs that cost something now, waiting those of runs that wait for answers.
