@@ -14,7 +14,7 @@ RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 .PHONY: chaos check orders faults interop interop-clients mutants test fmt tidy-check vet staticcheck short race stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
 
 test: fmt vet short
-check: tidy-check staticcheck api shim-check stdjson race bench-check
+check: tidy-check staticcheck api shim-check stdjson race bench-check mutants
 
 # The tools have a module of their own, so that users of Weft do not get them.
 tools:
@@ -148,10 +148,11 @@ bench:
 	@$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
 # mutants changes the packages PKG in one place after another, and prints the changes that their tests do not notice, as
-# LIVED.
-PKG ?= ./internal/turnqueue
+# LIVED. It fails when fewer than NOTICED percent are noticed.
+PKG     ?= ./internal/turnqueue
+NOTICED ?= 90
 mutants: $(BIN)/gremlins
-	@for p in $(PKG); do $(BIN)/gremlins unleash --workers 2 --timeout-coefficient 20 $$p || exit 1; done
+	@for p in $(PKG); do $(BIN)/gremlins unleash --workers 2 --timeout-coefficient 20 --threshold-efficacy $(NOTICED) $$p || exit 1; done
 
 generate: tools
 	@PATH="$(BIN):$$PATH" $(GO) generate ./...

@@ -123,3 +123,14 @@ func TestCall_OfNil(t *testing.T) {
 	require.True(t, c.Commit() && c.Emit())
 	require.False(t, c.Committed() || c.Stopped())
 }
+
+// Every stream of a call is cut off, however many there are.
+func TestCall_StopCutsEveryStreamOff(t *testing.T) {
+	control, call := open(t)
+	cuts := make([]int, 5)
+	for i := range cuts {
+		call.OnStop(func(error) { cuts[i]++ })
+	}
+	control.Ask(Request{})
+	require.Equal(t, []int{1, 1, 1, 1, 1}, cuts)
+}

@@ -1,6 +1,7 @@
 package cancelscope
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,4 +140,50 @@ func TestAsk_StopsTheNewestFirst(t *testing.T) {
 	}
 	c.Ask(Request{})
 	require.Equal(t, []string{"inner", "middle", "outer"}, stopped)
+}
+
+// A request without a limit waits for its safe point for ever.
+// Rule runtime/C3.
+func TestAsk_WithoutALimitWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Control
+		c.Ask(Request{Mode: 1})
+		c.Ask(Request{Mode: 1, Timeout: -time.Second})
+		time.Sleep(1000 * time.Hour)
+		synctest.Wait()
+		require.False(t, c.Root().Now())
+	})
+}
+
+// Each part obeys the requests that reach it. A view within another one obeys no more than both.
+func TestViews_ObeyWhatReachesThem(t *testing.T) {
+	views := func(c *Control) map[string]*View {
+		return map[string]*View{"outermost": c.Root(), "nested": c.Root().Nested(), "abort only": c.Root().AbortOnly(),
+			"nested in abort only": c.Root().AbortOnly().Nested(), "abort only in nested": c.Root().Nested().AbortOnly()}
+	}
+	for name, row := range map[string]struct {
+		request Request
+		obey    []string
+	}{
+		"at a safe point":            {Request{Mode: 2}, []string{"outermost"}},
+		"at once":                    {Request{}, []string{"outermost"}},
+		"recursive, at a safe point": {Request{Mode: 2, Recursive: true}, []string{"outermost", "nested"}},
+		"recursive, at once": {Request{Recursive: true}, []string{"outermost", "nested", "abort only", "nested in abort only",
+			"abort only in nested"}},
+	} {
+		var c Control
+		c.Ask(row.request)
+		for view, v := range views(&c) {
+			want := slices.Contains(row.obey, view)
+			require.Equal(t, want, v.Requested(), "%s: %s", name, view)
+			require.Equal(t, want, v.At(2), "%s: %s", name, view)
+			require.Equal(t, want && row.request.Mode == 0, v.At(4), "%s: %s", name, view)
+			require.Equal(t, want && row.request.Mode == 0, v.Now(), "%s: %s", name, view)
+			require.Equal(t, view != "outermost" && view != "nested", v.IsAbortOnly(), view)
+		}
+		c.Settle() // nothing stopped: the requests came too late
+		for _, v := range views(&c) {
+			require.False(t, v.Requested())
+		}
+	}
 }
