@@ -62,6 +62,7 @@ func init() {
 	schema.RegisterName[control]("_weft_compose_control")
 	schema.RegisterName[core.InterruptState]("_weft_interrupt_state")
 	schema.RegisterName[*InterruptInfo]("_weft_compose_interrupt_info")
+	schema.RegisterName[*keptRun]("_weft_compose_kept_run")
 	schema.RegisterName[*toolsState]("_weft_compose_tools_state")
 	schema.RegisterName[*ToolsInterruptAndRerunExtra]("_weft_compose_tools_extra")
 }

@@ -21,6 +21,9 @@ type invocation struct {
 	// nested: the run is a node of another one. saved is then the checkpoint that that one kept for it.
 	nested bool
 	saved  *checkpoint
+	// inside: the run is called by code of another run, such as a tool. whole is its input if inputStream has that alone.
+	inside bool
+	whole  any
 	// path and modify are for the state modifier: the node keys down to the nested graph.
 	path   []string
 	modify StateModifier
@@ -81,13 +84,17 @@ func (p *plan) newRun(ctx context.Context, given []Option, nested bool) *run {
 		own.state.outer = own.scope
 		own.scope, r.scope = &own.state, &own.state
 	}
-	if !nested {
-		own.frame = core.FrameFrom(ctx).Enter(ctx, &p.segment)
-	}
 	r.frame = &own.frame
 	r.outside = outsideInterruptFrom(ctx)
 	r.outside.begin()
 	return r
+}
+
+// place gives a run that is no node of another one its place in what ctx belongs to. Its input is set.
+func (r *run) place(ctx context.Context) {
+	outer := core.FrameFrom(ctx)
+	r.inside = outer != nil
+	*r.frame = outer.EnterWhich(ctx, &r.segment, r.isKept)
 }
 
 // outcome returns how the run ended, and gives its memory back. A run that leaves tasks behind keeps it: they may still

@@ -32,7 +32,8 @@ func (r *runnable[I, O]) Invoke(ctx context.Context, input I, opts ...Option) (o
 		return output, graphError(errNilContext)
 	}
 	call := r.plan.newRun(ctx, opts, false)
-	call.input = input
+	call.input, call.whole = input, input
+	call.place(ctx)
 	call.do()
 	v, _, err := call.outcome()
 	if err != nil {
@@ -50,7 +51,7 @@ func resultAs[O any](v any) (O, error) {
 }
 
 func (r *runnable[I, O]) Stream(ctx context.Context, input I, opts ...Option) (*schema.StreamReader[O], error) {
-	return r.Transform(ctx, singleOf(input), opts...)
+	return r.transform(ctx, singleOf(input), input, opts)
 }
 
 func (r *runnable[I, O]) Collect(
@@ -69,12 +70,20 @@ func (r *runnable[I, O]) Transform(
 	if input == nil {
 		return nil, graphErrorf("the input stream is nil")
 	}
+	return r.transform(ctx, input, nil, opts)
+}
+
+// transform is Transform. whole is what the stream has, if that is known.
+func (r *runnable[I, O]) transform(
+	ctx context.Context, input *schema.StreamReader[I], whole any, opts []Option,
+) (*schema.StreamReader[O], error) {
 	if ctx == nil {
 		input.Close()
 		return nil, graphError(errNilContext)
 	}
 	call := r.plan.newRun(ctx, opts, false)
-	call.inputStream, call.streaming = input, true
+	call.inputStream, call.whole, call.streaming = input, whole, true
+	call.place(ctx)
 	call.do()
 	_, s, err := call.outcome()
 	if err != nil {

@@ -46,6 +46,8 @@ type nestedInterrupt struct {
 	signal     *core.InterruptSignal
 	info       *InterruptInfo
 	checkpoint *checkpoint
+	// graphs are the signals of this graph and of those nested in it.
+	graphs []*core.InterruptSignal
 }
 
 func (e *nestedInterrupt) Error() string { return "the nested graph was interrupted" }
@@ -53,7 +55,12 @@ func (e *nestedInterrupt) Error() string { return "the nested graph was interrup
 // interruptError is the error of a root run that was interrupted.
 type interruptError struct {
 	info *InterruptInfo
+	// signal is what the code around a run that is not saved by itself keeps for it: see keptRun.
+	signal *core.InterruptSignal
 }
+
+// InterruptSignal implements core.InterruptSignaler.
+func (e *interruptError) InterruptSignal() *core.InterruptSignal { return e.signal }
 
 func (e *interruptError) Error() string { return fmt.Sprintf("interrupt happened, info: %+v", e.info) }
 
@@ -105,14 +112,18 @@ func (r *run) suspend() error {
 		return graphError(err)
 	}
 	if r.nested {
-		return &nestedInterrupt{signal: signal, info: info, checkpoint: cp}
+		return &nestedInterrupt{signal: signal, info: info, checkpoint: cp, graphs: r.graphSignals(signal)}
+	}
+	stopped := &interruptError{info: info}
+	if r.isKeptOutside() {
+		stopped.signal = r.keep(signal)
 	}
 	cp.InterruptID2Addr, cp.InterruptID2State = core.SignalToPersistenceMaps(signal)
 	if info.CheckPointID, err = r.storeCheckpoint(cp); err != nil {
 		return err
 	}
 	info.InterruptContexts = core.ToInterruptContexts(signal, nil)
-	return &interruptError{info: info}
+	return stopped
 }
 
 // saveInterrupted saves the nodes that have to run again, and returns the signals of those that asked for it.

@@ -96,6 +96,9 @@ func (s *FileStore) lockFile(ctx context.Context, path string) (unlock func(), e
 // readRow reads the row of an ID, nil if there is none. It says who holds the lease, and until when.
 func (s *FileStore) readRow(id string) (*fileRow, error) {
 	f, err := readRowFile(s.path(id, rowFile))
+	if err == nil && f != nil && f.Row.Run.ID != id {
+		err = fmt.Errorf("%w: its file is that of run %q", ErrBadRow, f.Row.Run.ID)
+	}
 	if errors.Is(err, ErrBadRow) {
 		return nil, storekit.NewRowError(id, err)
 	}

@@ -449,7 +449,7 @@ func (s *FileStore) sized(ctx context.Context, f *fileRow) RunInfo {
 	}
 	info.Steps, info.Bytes = 0, int64(len(f.Row.Result))
 	if file, err := os.Stat(s.path(info.ID, checkpointFile)); err == nil {
-		info.Bytes += file.Size()
+		info.Bytes += max(0, file.Size()-storekit.SumSize)
 	}
 	if file, err := os.Stat(s.path(info.ID, journalFile)); err == nil {
 		info.Bytes += file.Size()

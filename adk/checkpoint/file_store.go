@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -131,12 +132,17 @@ func (s *FileStore) Get(ctx context.Context, checkPointID string) ([]byte, bool,
 	if err := ended(ctx, "get", checkPointID); err != nil {
 		return nil, false, err
 	}
-	checkPoint, err := os.ReadFile(s.path(checkPointID, checkpointFile))
+	data, err := os.ReadFile(s.path(checkPointID, checkpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, storekit.Failed("get", checkPointID, err)
+	}
+	checkPoint, err := storekit.CheckSum(data, sumPlace(checkPointID), fileCheckpoint)
+	if err != nil {
+		return nil, false, storekit.NewRowError(checkPointID, fmt.Errorf("%w: its checkpoint: %w, or it was written by an older Weft",
+			ErrBadRow, err))
 	}
 	return checkPoint, true, nil
 }
@@ -148,9 +154,18 @@ func (s *FileStore) Set(ctx context.Context, checkPointID string, checkPoint []b
 	}
 	err := s.nameHashed(ctx, checkPointID)
 	if err == nil {
-		err = s.disk.replace(ctx, s.path(checkPointID, checkpointFile), checkPoint)
+		err = s.disk.replace(ctx, s.path(checkPointID, checkpointFile),
+			storekit.AddSum(checkPoint, sumPlace(checkPointID), fileCheckpoint))
 	}
 	return storekit.Failed("set", checkPointID, err)
+}
+
+// fileCheckpoint is the kind of checkpoints in files, for their sums.
+const fileCheckpoint = 1
+
+// sumPlace is the place of what belongs to an ID, for its sum: files that were swapped are refused.
+func sumPlace(checkPointID string) int64 {
+	return int64(crc32.Checksum([]byte(checkPointID), castagnoli))
 }
 
 // Delete removes the checkpoint. Its journal stays.

@@ -147,12 +147,11 @@ func appendFile(f *os.File, events []Event) error {
 		if e.Cursor().Compare(last.Cursor()) <= 0 {
 			continue
 		}
-		line, err := json.Marshal(e)
+		line, err := e.AppendStored(lines.AvailableBuffer())
 		if err != nil {
 			return err
 		}
-		lines.Write(line)
-		lines.WriteByte('\n')
+		lines.Write(append(line, '\n'))
 		durable = durable || e.Type == Interrupt || e.Type == RunEnd
 	}
 	if lines.Len() == 0 {
@@ -200,7 +199,7 @@ func lastLine(f *os.File, size int64) (e Event, err error) {
 			return e, err
 		}
 		if i := bytes.LastIndexByte(buf[:n-1], '\n'); i >= 0 || n == size {
-			return e, json.Unmarshal(buf[i+1:], &e)
+			return DecodeStored(bytes.TrimSuffix(buf[i+1:], []byte{'\n'}), "")
 		}
 	}
 	return e, nil
@@ -243,7 +242,7 @@ func startOf(f *os.File, size int64, after Cursor) (int64, error) {
 		if err = errors.Join(err, lineErr); err != nil {
 			return 0, err
 		}
-		if cursorIn(line).Compare(after) <= 0 {
+		if isWhole(bytes.TrimSuffix(line, []byte{'\n'})) && cursorIn(line).Compare(after) <= 0 {
 			low = middle + int64(len(rest)) + int64(len(line))
 		} else {
 			high = middle
@@ -294,11 +293,15 @@ func (s *FileStore) read(ctx context.Context, run string, after Cursor, yield fu
 		if err != nil {
 			return err
 		}
+		line = bytes.TrimSuffix(line, []byte{'\n'})
+		if !isWhole(line) {
+			return ErrDamaged
+		}
 		if cursorIn(line).Compare(after) <= 0 {
 			continue
 		}
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
+		e, err := DecodeStored(line, run)
+		if err != nil {
 			return err
 		}
 		after = e.Cursor()
@@ -357,8 +360,8 @@ func inspectFile(path string) (info Info, exists bool, err error) {
 	if err != nil {
 		return info, false, err
 	}
-	var first Event
-	if err := json.Unmarshal(line, &first); err != nil {
+	first, err := DecodeStored(bytes.TrimSuffix(line, []byte{'\n'}), "")
+	if err != nil {
 		return info, false, err
 	}
 	last, err := lastLine(f, size)

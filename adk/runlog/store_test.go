@@ -81,7 +81,7 @@ func TestFileStore_OfTwoProcessesThatWriteOneRunOneGoesOn(t *testing.T) {
 			for seq := range uint64(each) {
 				e := said(seq+1, strings.Repeat("text ", int(seq)))
 				e.Token = token
-				if err := s.Append(t.Context(), "r", []runlog.Event{e}); errors.Is(err, runlog.ErrOvertaken) {
+				if err := s.Append(t.Context(), "run", []runlog.Event{e}); errors.Is(err, runlog.ErrOvertaken) {
 					return
 				} else if !assert.NoError(t, err) {
 					return
@@ -94,7 +94,7 @@ func TestFileStore_OfTwoProcessesThatWriteOneRunOneGoesOn(t *testing.T) {
 	both.Wait()
 	next := map[uint64]uint64{}
 	var last runlog.Cursor
-	for e, err := range open().Read(t.Context(), "r", runlog.Cursor{}) {
+	for e, err := range open().Read(t.Context(), "run", runlog.Cursor{}) {
 		require.NoError(t, err)
 		require.Positive(t, e.Cursor().Compare(last))
 		last = e.Cursor()

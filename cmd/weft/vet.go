@@ -19,7 +19,8 @@ Finds what behaves differently on Weft in a program that was written for Eino. I
   go vet -vettool=$(which weft) PACKAGE...
 
 so packages are named as for the go command, programs have to compile, and results are cached. Flags such as -json,
--tags, and -NAME=false to leave a check out are those of go vet. The checks are
+-tags, and -NAME=false to leave a check out are those of go vet. No check looks for types whose package path is compared by
+reflection, as nothing says what a path is compared for. The checks are
 
 `
 
@@ -41,8 +42,8 @@ func vetCommand(args []string, stdout, stderr io.Writer) error {
 	if isHelp(args[0]) {
 		fmt.Fprint(stdout, vetUsage)
 		for _, a := range migrate.Analyzers() {
-			what, _, _ := strings.Cut(a.Doc, "\n")
-			fmt.Fprintf(stdout, "  %-12s %s\n", a.Name, what)
+			what, misses, _ := strings.Cut(a.Doc, "\n\n")
+			fmt.Fprintf(stdout, "  %-12s %s\n               %s\n", a.Name, what, misses)
 		}
 		return nil
 	}

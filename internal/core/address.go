@@ -92,6 +92,20 @@ func (f *Frame) EnterAs(ctx context.Context, segment *AddressSegment, interruptI
 	return child
 }
 
+// EnterWhich is [Frame.Enter] for code that may be run several times at one address, with what which says of the state
+// that an interrupt left: is it one of those that are kept apart, and is it of the code that is entered now. Code of
+// which no state is, although there are some, is entered as one that was not interrupted.
+func (f *Frame) EnterWhich(ctx context.Context, segment *AddressSegment, which func(InterruptState) (apart, this bool)) Frame {
+	if f == nil || f.tracker == nil {
+		return f.Enter(ctx, segment)
+	}
+	id, apart := f.tracker.find(f.points.child(*segment), which)
+	if apart && id == "" {
+		return Frame{parent: f, segment: segment}
+	}
+	return f.EnterAs(ctx, segment, id)
+}
+
 // EnterAround is [Frame.Enter] for code that wraps the code at f. The resume is meant for it, too, where it is meant
 // for what f left, or for anything that is still open below f.
 func (f *Frame) EnterAround(ctx context.Context, segment *AddressSegment) Frame {

@@ -31,6 +31,12 @@ type InterruptContextsProvider interface {
 	GetInterruptContexts() []*InterruptCtx
 }
 
+// InterruptSignaler is implemented by those of these errors that have the whole signal, with the states that the run around
+// the root run keeps for it. It may be nil.
+type InterruptSignaler interface {
+	InterruptSignal() *InterruptSignal
+}
+
 // ToInterruptContexts lists the root causes of a signal tree, each with its chain of parents; siblings share the
 // same parent pointer. With allowedSegmentTypes (nil allows all), parents whose last segment is of another type are
 // left out and segments of other types are taken out of every address.

@@ -54,6 +54,11 @@ func SignalFrom(ctx context.Context, err error) (signal *InterruptSignal, ok boo
 	}
 	var provider InterruptContextsProvider
 	if errors.As(err, &provider) {
+		if whole, ok := provider.(InterruptSignaler); ok {
+			if signal = whole.InterruptSignal(); signal != nil {
+				return signal, true
+			}
+		}
 		// Without contexts it only says that something was stopped: such as the cause of a context that a cancel has ended.
 		if signal = FromInterruptContexts(provider.GetInterruptContexts()); signal != nil {
 			return signal, true

@@ -153,6 +153,26 @@ func (tr *tracker) take(points *pointTree, wanted targets, id string) *entry {
 	return &e
 }
 
+// find looks among the points at one address for the one that was left by code, and reports whether some are kept apart.
+func (tr *tracker) find(points *pointTree, which func(InterruptState) (apart, this bool)) (id string, apart bool) {
+	if points == nil {
+		return "", false
+	}
+	tr.mu.Lock()
+	left := slices.Clone(points.points)
+	tr.mu.Unlock()
+	for _, p := range left {
+		tr.mu.Lock()
+		state, taken := p.state, p.taken
+		tr.mu.Unlock()
+		is, this := which(state)
+		if apart = apart || is; this && !taken {
+			return p.id, true
+		}
+	}
+	return "", apart
+}
+
 // openBelow reports whether the resume is meant for something below points.
 func (tr *tracker) openBelow(points *pointTree, wanted targets) bool {
 	if points == nil {

@@ -3,7 +3,6 @@ package sqlrun
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -141,7 +140,7 @@ func (t *transaction) addEvents(ctx context.Context, key string, events []runlog
 		if e.Cursor().Compare(last) <= 0 || kind == deltaKind && ended[e.Span] {
 			continue
 		}
-		data, err := json.Marshal(e)
+		data, err := e.AppendStored(nil)
 		if err != nil {
 			return err
 		}
@@ -168,7 +167,7 @@ const eventPage = 256
 func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		for {
-			page, err := e.page(ctx, encode(run), after)
+			page, err := e.page(ctx, run, after)
 			if err != nil {
 				yield(runlog.Event{}, storekit.Failed("read the events of", run, err))
 				return
@@ -186,28 +185,32 @@ func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter
 	}
 }
 
-func (e *Events) page(ctx context.Context, key string, after runlog.Cursor) (page []runlog.Event, err error) {
+func (e *Events) page(ctx context.Context, run string, after runlog.Cursor) (page []runlog.Event, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s := e.store
 	err = s.retry(ctx, func(ctx context.Context, _ int) error {
 		page = page[:0]
-		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT data FROM {events} WHERE tenant = $1 AND run = $2
+		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT token, seq, data FROM {events} WHERE tenant = $1 AND run = $2
 			AND (token > $3 OR token = $3 AND seq > $4) ORDER BY token, seq LIMIT `+fmt.Sprint(eventPage)),
-			s.tenant, key, bounded(after.Token), bounded(after.Seq))
+			s.tenant, encode(run), bounded(after.Token), bounded(after.Seq))
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
+			var token, seq int64
 			var data []byte
-			var event runlog.Event
-			if err := rows.Scan(&data); err != nil {
+			if err := rows.Scan(&token, &seq, &data); err != nil {
 				return err
 			}
-			if err := json.Unmarshal(data, &event); err != nil {
+			event, err := runlog.DecodeStored(data, run)
+			if err != nil {
 				return err
+			}
+			if is := event.Cursor(); int64(is.Token) != token || int64(is.Seq) != seq {
+				return fmt.Errorf("%w: event %v is at another place", runlog.ErrDamaged, is)
 			}
 			page = append(page, event)
 		}
@@ -379,9 +382,9 @@ func scanInfo(scan func(...any) error) (info runlog.Info, err error) {
 	if err := scan(&key, &token, &seq, &at, &data, &firstToken, &firstSeq); err != nil {
 		return info, err
 	}
-	var last runlog.Event
-	if err := json.Unmarshal(data, &last); err != nil {
-		return info, err
+	last, err := runlog.DecodeStored(data, "")
+	if err != nil {
+		last.Run, _ = decode(key)
 	}
 	info = runlog.Info{Run: last.Run, Updated: time.UnixMicro(at),
 		First: runlog.Cursor{Token: uint64(firstToken), Seq: uint64(firstSeq)},
@@ -389,7 +392,7 @@ func scanInfo(scan func(...any) error) (info runlog.Info, err error) {
 	if end, ok := last.Data.(*runlog.RunEndData); ok {
 		info.End = end.Status
 	}
-	return info, nil
+	return info, err
 }
 
 // List yields runs.
@@ -421,7 +424,7 @@ func (e *Events) list(ctx context.Context) (infos []runlog.Info, err error) {
 		defer rows.Close()
 		for rows.Next() {
 			info, err := scanInfo(rows.Scan)
-			if err != nil {
+			if err != nil && !errors.Is(err, runlog.ErrDamaged) { // of a run that is damaged the end alone is not known
 				return err
 			}
 			infos = append(infos, info)

@@ -13,9 +13,9 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// columns are those of a row that are read, in their order. The others are what queries look for, and are written with it.
+// columns are those of a row that are read, in their order: all but due_at, which follows from the others.
 const columns = `no, id, status, token, held, lease_until, nonce, life, attempts, next_seq, steps, bytes, has, stops, ` +
-	`updated_at, expires_at, data`
+	`updated_at, expires_at, tenant, born, agent, queue, serial, parent, priority, created_at, data`
 
 // row is that of an ID: of a run, if its status is not "", and otherwise of what was stored without a lease. Whoever
 // changes it has it locked, and saves it. What each append changes has a column of its own (see appendRow); the rest is in
@@ -64,7 +64,7 @@ type unreadable struct {
 
 func (e *unreadable) Unwrap() error { return e.RowError }
 
-// shown is how lists show it: the columns are good.
+// shown is how lists show it: by its columns, of which one may be damaged.
 func (e *unreadable) shown() *row {
 	e.row.Run.Error = e.Unreadable().Error
 	return e.row
@@ -77,12 +77,15 @@ func scanRow(from interface{ Scan(...any) error }) (*row, error) {
 	var token, held, leaseUntil, attempts, steps, bytes, updated, now int64
 	var expires sql.NullInt64
 	var data []byte
+	var f fixed
 	err := from.Scan(&r.no, &r.key, &status, &token, &held, &leaseUntil, &r.nonce, &r.life, &attempts, &r.nextSeq, &steps,
-		&bytes, &r.has, &r.stops, &updated, &expires, &data, &now)
+		&bytes, &r.has, &r.stops, &updated, &expires, &f.tenant, &f.born, &f.agent, &f.queue, &f.serial, &f.parent, &f.priority,
+		&f.created, &data, &now)
 	if err != nil {
 		return nil, err
 	}
-	saved, bad := storekit.DecodeRow(data)
+	f.id, f.token, f.held, f.nonce, f.has, f.stops = r.key, token, held, r.nonce, int64(r.has), r.stops
+	saved, bad := decodeRow(data, r.no, &f)
 	if bad == nil {
 		r.Row = *saved
 	} else if held == 1 {
@@ -97,6 +100,12 @@ func scanRow(from interface{ Scan(...any) error }) (*row, error) {
 	}
 	i.Status, i.Token, i.LeaseUntil, i.Attempts = status, uint64(token), at(leaseUntil), int(attempts)
 	i.Steps, i.Bytes, i.Updated, i.Expires = int(steps), bytes, at(updated), at(expires.Int64)
+	if bad == nil {
+		bad = saved.CheckMoved(storekit.Moved{Life: r.life, Status: i.Status, Attempts: i.Attempts, Steps: i.Steps, Expires: i.Expires})
+	}
+	if bad == nil && r.nextSeq != steps {
+		bad = fmt.Errorf("%w: its columns steps and next_seq are %d and %d", checkpoint.ErrBadRow, steps, r.nextSeq)
+	}
 	if r.life > 0 {
 		r.TakenSteps = -1 // so that giving the lease back leaves the run running
 	}
@@ -181,13 +190,13 @@ func (t *transaction) plain(ctx context.Context, id string) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := encodeRow(storekit.Row{Run: checkpoint.RunInfo{ID: id}})
+	data, err := encodeRow(&row{Row: storekit.Row{Run: checkpoint.RunInfo{ID: id}, Born: uint64(no)}, no: no, key: encode(id)}, t.tenant)
 	if err != nil {
 		return nil, err
 	}
 	made, err := t.exec(ctx, `INSERT INTO {runs} (no, born, tenant, id, status, token, held, lease_until, nonce, life,
 			attempts, agent, queue, serial, parent, priority, next_seq, steps, bytes, has, stops, created_at, updated_at, data)
-		VALUES ($1, $1, $2, $3, '', 0, 0, 0, 0, 0, 0, '', '', '', '', 0, 0, 0, 0, 0, 0, {now}, {now}, $4)
+		VALUES ($1, $1, $2, $3, '', 0, 0, 0, 0, 0, 0, '', '', '', '', 0, 0, 0, 0, 0, 0, 0, {now}, $4)
 		ON CONFLICT (tenant, id) DO NOTHING`, no, t.tenant, encode(id), data)
 	if err != nil || made == 0 {
 		return nil, err
@@ -234,20 +243,17 @@ func (t *transaction) save(ctx context.Context, r *row) error {
 }
 
 func (t *transaction) write(ctx context.Context, r *row) error {
-	data, err := encodeRow(r.Row)
+	if r.Run.Status != checkpoint.Ready || r.Run.Owner != "" {
+		r.has &^= isBehind
+	}
+	f := r.fixed(t.tenant)
+	data, err := encodeRow(r, t.tenant)
 	if err != nil {
 		return err
 	}
 	var due any
-	if r.Run.Status != checkpoint.Ready || r.Run.Owner != "" {
-		r.has &^= isBehind
-	}
 	if from, ok := r.DueFrom(); ok && r.has&isBehind == 0 {
 		due = micros(from)
-	}
-	held := 0
-	if r.Run.Owner != "" {
-		held = 1
 	}
 	i := &r.Run
 	_, err = t.exec(ctx, `UPDATE {runs} SET born = $2, status = $3, token = $4, held = $5, lease_until = $6, nonce = $7,
@@ -255,19 +261,10 @@ func (t *transaction) write(ctx context.Context, r *row) error {
 			next_seq = $16, steps = $17, bytes = $18, has = $19, stops = $20, created_at = $21, updated_at = $22,
 			expires_at = $23, data = $24
 		WHERE no = $1`,
-		r.no, int64(r.Born), string(i.Status), int64(i.Token), held, micros(i.LeaseUntil), r.nonce, r.life, i.Attempts,
-		encode(i.Agent), encode(i.Queue), encode(i.Key), encode(i.Parent), i.Priority, due, r.nextSeq, i.Steps, i.Bytes,
-		r.has, r.stops, micros(i.Created), micros(i.Updated), null(micros(i.Expires)), data)
+		r.no, f.born, string(i.Status), f.token, f.held, micros(i.LeaseUntil), f.nonce, r.life, i.Attempts,
+		f.agent, f.queue, f.serial, f.parent, f.priority, due, r.nextSeq, i.Steps, i.Bytes,
+		r.has, f.stops, f.created, micros(i.Updated), null(micros(i.Expires)), data)
 	return err
-}
-
-// encodeRow writes a row without what is kept elsewhere: the values, and an ID that can be read from its key.
-func encodeRow(r storekit.Row) ([]byte, error) {
-	r.Answers, r.Result = nil, nil
-	if _, ok := decode(encode(r.Run.ID)); ok {
-		r.Run.ID = ""
-	}
-	return r.Encode()
 }
 
 // null is NULL for 0.

@@ -293,7 +293,7 @@ func (s *Store) saved(ctx context.Context, prefix string) (infos []checkpoint.In
 			}
 			id, ok := decode(key)
 			if !ok {
-				r, err := storekit.DecodeRow(data)
+				r, err := storekit.DecodeRow(data[:max(0, len(data)-storekit.SumSize)])
 				if err != nil {
 					return err
 				}

@@ -7,7 +7,8 @@ import (
 )
 
 var runNames = newAnalyzer("runnames",
-	"comparisons of RunInfo.Name with ReAct: on Weft the graph of an agent has the agent's name", "callbacks-of-agents",
+	"comparisons of RunInfo.Name with ReAct: on Weft the graph of an agent has the agent's name"+"\n\n"+
+		"It does not find names in maps, and those that are computed; names of chains and lambdas, such as Init, which programs use themselves.", "callbacks-of-agents",
 	func(c *check) {
 		found := func(name, text ast.Expr) {
 			sel, ok := ast.Unparen(name).(*ast.SelectorExpr)
@@ -18,12 +19,16 @@ var runNames = newAnalyzer("runnames",
 				c.report(text, "nothing inside an agent is called ReAct on Weft: its graph has the name of the agent")
 			}
 		}
-		c.nodes.Preorder([]ast.Node{(*ast.BinaryExpr)(nil), (*ast.SwitchStmt)(nil)}, func(n ast.Node) {
+		c.nodes.Preorder([]ast.Node{(*ast.BinaryExpr)(nil), (*ast.SwitchStmt)(nil), (*ast.CallExpr)(nil)}, func(n ast.Node) {
 			switch x := n.(type) {
 			case *ast.BinaryExpr:
 				if x.Op == token.EQL || x.Op == token.NEQ {
 					found(x.X, x.Y)
 					found(x.Y, x.X)
+				}
+			case *ast.CallExpr:
+				if c.isFunc(x, "strings", "HasPrefix", "HasSuffix", "Contains", "EqualFold") {
+					found(x.Args[0], x.Args[1])
 				}
 			case *ast.SwitchStmt:
 				for _, clause := range x.Body.List {
@@ -38,7 +43,8 @@ var runNames = newAnalyzer("runnames",
 	})
 
 var graphStart = newAnalyzer("graphstart",
-	"handlers of graphs that miss the start of an agent that streams: on Weft it is OnStartWithStreamInput",
+	"handlers of graphs that miss the start of an agent that streams: on Weft it is OnStartWithStreamInput"+"\n\n"+
+		"It does not find handlers that are not given to utils/callbacks, as only a run says what they are for; builders in several statements.",
 	"start-of-a-streaming-agent",
 	func(c *check) {
 		c.nodes.Preorder([]ast.Node{(*ast.CallExpr)(nil)}, func(n ast.Node) {

@@ -10,12 +10,13 @@ import (
 )
 
 var checkpoints = newAnalyzer("checkpoints",
-	"stores of checkpoints that outlive the process: what Eino has saved cannot be resumed", "checkpoints",
+	"stores of checkpoints that outlive the process: what Eino has saved cannot be resumed"+"\n\n"+
+		"It does not find a store of another module, whose Set is not looked into.", "checkpoints",
 	func(c *check) {
 		c.nodes.Preorder([]ast.Node{(*ast.FuncDecl)(nil)}, func(n ast.Node) {
 			fn := n.(*ast.FuncDecl)
 			obj, _ := c.TypesInfo.Defs[fn.Name].(*types.Func)
-			if obj == nil || fn.Recv == nil || fn.Name.Name != "Set" || c.inTest(fn) || !c.isStore(obj) || !c.callsOut(fn) {
+			if obj == nil || fn.Recv == nil || fn.Name.Name != "Set" || c.inTest(fn) || !c.isStore(obj) || !c.callsOut(fn, map[*ast.FuncDecl]bool{}) {
 				return
 			}
 			c.report(fn.Name, "checkpoints that Eino saved in this store cannot be resumed on Weft: let those runs end, "+
@@ -52,8 +53,12 @@ func (c *check) isStore(set *types.Func) bool {
 }
 
 // callsOut reports whether a function calls something that may store data outside of memory: anything but the language,
-// locks, copies and errors.
-func (c *check) callsOut(fn *ast.FuncDecl) bool {
+// locks, copies and errors. Functions of the package are looked into; an interface of it may be anything.
+func (c *check) callsOut(fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bool {
+	if seen[fn] {
+		return false
+	}
+	seen[fn] = true
 	inMemory := []string{
 		"sync", "sync/atomic", "bytes", "slices", "maps", "errors", "fmt", "strings", "context", "time", "log",
 		"log/slog", "runtime",
@@ -66,6 +71,11 @@ func (c *check) callsOut(fn *ast.FuncDecl) bool {
 		}
 		switch f := typeutil.Callee(c.TypesInfo, call).(type) {
 		case *types.Func:
+			if f.Pkg() == c.Pkg {
+				recv := f.Signature().Recv()
+				decl := c.declaration(f)
+				out = out || recv != nil && types.IsInterface(recv.Type()) || decl != nil && decl.Body != nil && c.callsOut(decl, seen)
+			}
 			if f.Pkg() != nil && f.Pkg() != c.Pkg && !slices.Contains(inMemory, f.Pkg().Path()) {
 				_, ours := packagePath(f.Pkg().Path())
 				out = out || !ours
@@ -74,4 +84,16 @@ func (c *check) callsOut(fn *ast.FuncDecl) bool {
 		return true
 	})
 	return out
+}
+
+// declaration is that of a function or method of this package.
+func (c *check) declaration(fn *types.Func) *ast.FuncDecl {
+	for _, file := range c.Files {
+		for _, decl := range file.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok && c.TypesInfo.Defs[d.Name] == fn {
+				return d
+			}
+		}
+	}
+	return nil
 }

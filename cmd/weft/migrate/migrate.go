@@ -37,7 +37,7 @@ func newAnalyzer(name, doc, anchor string, run func(*check)) *analysis.Analyzer 
 		Doc:  doc,
 		URL:  guideURL + "#" + anchor,
 		Run: func(pass *analysis.Pass) (any, error) {
-			c := &check{Pass: pass, anchor: anchor, nodes: inspector.New(pass.Files)}
+			c := &check{Pass: pass, anchor: anchor, nodes: inspector.New(pass.Files), reported: map[ast.Node]bool{}}
 			if c.concerned() {
 				run(c)
 			}
@@ -53,6 +53,8 @@ type check struct {
 	*analysis.Pass
 	anchor string
 	nodes  *inspector.Inspector
+	// reported are nodes that a check may come to by several ways.
+	reported map[ast.Node]bool
 }
 
 // concerned reports whether the package imports Weft or Eino.

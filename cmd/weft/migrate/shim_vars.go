@@ -8,9 +8,17 @@ import (
 )
 
 var shimVars = newAnalyzer("shimvars",
-	"assignments to variables of Eino's packages, which are copies in the shim", "variables-of-packages",
+	"assignments to variables of Eino's packages, which are copies in the shim"+"\n\n"+
+		"It does not find assignments by reflection.", "variables-of-packages",
 	func(c *check) {
-		c.nodes.Preorder([]ast.Node{(*ast.AssignStmt)(nil)}, func(n ast.Node) {
+		c.nodes.Preorder([]ast.Node{(*ast.AssignStmt)(nil), (*ast.UnaryExpr)(nil)}, func(n ast.Node) {
+			if address, ok := n.(*ast.UnaryExpr); ok {
+				if v := c.variable(address.X); address.Op == token.AND && v != nil {
+					c.report(address, "with the shim, %s.%s is a copy, and what is written through this pointer does not reach Weft: take "+
+						"that of %s", v.Pkg().Name(), v.Name(), weftModule+strings.TrimPrefix(v.Pkg().Path(), einoModule))
+				}
+				return
+			}
 			assign := n.(*ast.AssignStmt)
 			if assign.Tok == token.DEFINE {
 				return

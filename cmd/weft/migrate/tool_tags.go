@@ -26,7 +26,8 @@ var inferring = []string{
 }
 
 var toolTags = newAnalyzer("tooltags",
-	"words of jsonschema tags that Eino ignores and Weft refuses", "tags-of-tools",
+	"words of jsonschema tags that Eino ignores and Weft refuses"+"\n\n"+
+		"It does not find types that a generic function passes on, as it has none of its own.", "tags-of-tools",
 	func(c *check) {
 		seen := map[types.Type]bool{}
 		c.nodes.Preorder([]ast.Node{(*ast.CallExpr)(nil)}, func(n ast.Node) {

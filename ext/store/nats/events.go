@@ -3,7 +3,6 @@ package nats
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -225,7 +224,7 @@ func (e *Events) pack(messages []*nats.Msg, subject string, events []runlog.Even
 	var lines []byte
 	var at runlog.Cursor // of the last event in lines
 	for i := range events {
-		line, err := json.Marshal(&events[i])
+		line, err := events[i].AppendStored(nil)
 		if err != nil {
 			return nil, err
 		}
@@ -285,7 +284,7 @@ func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter
 			err := ctx.Err()
 			if err == nil {
 				err = e.store.retry(ctx, func(ctx context.Context) (err error) {
-					page, from, more, err = e.page(ctx, hash, from)
+					page, from, more, err = e.page(ctx, hash, run, from)
 					return err
 				})
 			}
@@ -302,9 +301,9 @@ func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter
 	}
 }
 
-// page reads events from a sequence on. next is where those behind them begin.
+// page reads events from a sequence on, of a run or of the one that has the hash. next is where those behind them begin.
 func (e *Events) page(
-	ctx context.Context, hash string, from uint64,
+	ctx context.Context, hash, run string, from uint64,
 ) (events []runlog.Event, next uint64, more bool, err error) {
 	var long []byte // the parts of an event
 	for at, more := from, true; more && len(events) == 0; {
@@ -323,8 +322,8 @@ func (e *Events) page(
 				continue
 			}
 			for line := range bytes.Lines(append(long, m.data...)) {
-				var event runlog.Event
-				if err := json.Unmarshal(line, &event); err != nil {
+				event, err := runlog.DecodeStored(bytes.TrimSuffix(line, []byte{'\n'}), run)
+				if err != nil {
 					return nil, from, false, err
 				}
 				events = append(events, event)
@@ -419,7 +418,7 @@ func (e *Events) Inspect(ctx context.Context, run string) (info runlog.Info, exi
 }
 
 func (e *Events) inspect(ctx context.Context, hash string) (info runlog.Info, exists bool, err error) {
-	first, _, _, err := e.page(ctx, hash, 1)
+	first, _, _, err := e.page(ctx, hash, "", 1)
 	if err != nil || len(first) == 0 {
 		return info, false, err
 	}
@@ -432,8 +431,7 @@ func (e *Events) inspect(ctx context.Context, hash string) (info runlog.Info, ex
 		return info, false, err
 	}
 	lines := strings.Split(strings.TrimSuffix(string(m.data), "\n"), "\n")
-	var last runlog.Event
-	if json.Unmarshal([]byte(lines[len(lines)-1]), &last) == nil { // else it is a part of a long one, which is no end
+	if last, err := runlog.DecodeStored([]byte(lines[len(lines)-1]), ""); err == nil { // else it is a part of a long one, which is no end
 		if end, ok := last.Data.(*runlog.RunEndData); ok {
 			info.End = end.Status
 		}

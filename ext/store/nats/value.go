@@ -28,7 +28,7 @@ const (
 )
 
 // errDamaged says that a value is not what was written.
-var errDamaged = errors.New("a large value of the run is damaged or missing")
+var errDamaged = errors.New("a value of the run is damaged or missing")
 
 // value says where bytes are: in Inline, or in the messages of a subject of their own, cut into pieces. Such a subject
 // is written once, before whatever refers to it, and never changed.
@@ -88,6 +88,9 @@ func (s *Store) keep(ctx context.Context, hash, of string, data []byte, most int
 // load returns the bytes of a value.
 func (s *Store) load(ctx context.Context, hash string, v value) ([]byte, error) {
 	if v.Name == "" {
+		if len(v.Inline) != v.Size || sha256.Sum256(v.Inline) != v.Sum {
+			return nil, fmt.Errorf("%w: its sum is wrong", errDamaged)
+		}
 		return storekit.Owned(v.Inline), nil
 	}
 	data := make([]byte, 0, v.Size)

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -117,7 +116,7 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 		case event.Type == runlog.ModelEnd || event.Type == runlog.ToolEnd:
 			kind = "e"
 		}
-		data, err := json.Marshal(event)
+		data, err := event.AppendStored(nil)
 		if err != nil {
 			return storekit.Failed("add events to", run, err)
 		}
@@ -158,7 +157,7 @@ func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter
 				return
 			}
 			for _, entry := range entries {
-				event, err := decodeEvent(entry)
+				event, err := decodeEvent(entry, run)
 				if !yield(event, storekit.Failed("read the events of", run, err)) || err != nil {
 					return
 				}
@@ -171,9 +170,13 @@ func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter
 	}
 }
 
-func decodeEvent(entry redis.XMessage) (event runlog.Event, err error) {
+func decodeEvent(entry redis.XMessage, run string) (event runlog.Event, err error) {
 	text, _ := entry.Values["e"].(string)
-	return event, json.Unmarshal([]byte(text), &event)
+	event, err = runlog.DecodeStored([]byte(text), run)
+	if is := event.Cursor(); err == nil && is != cursorOf(entry.ID) {
+		err = fmt.Errorf("%w: event %v is at another place", runlog.ErrDamaged, is)
+	}
+	return event, err
 }
 
 // Wait blocks until there may be an event behind the cursor.
@@ -240,7 +243,7 @@ func (e *Events) Inspect(ctx context.Context, run string) (info runlog.Info, exi
 	if errors.Is(err, redis.Nil) {
 		err = nil
 	}
-	event, decodeErr := decodeEvent(last[0])
+	event, decodeErr := decodeEvent(last[0], run)
 	info = runlog.Info{Run: run, First: cursorOf(first[0].ID), Last: cursorOf(last[0].ID), Updated: time.UnixMicro(int64(updated))}
 	if end, ok := event.Data.(*runlog.RunEndData); ok {
 		info.End = end.Status

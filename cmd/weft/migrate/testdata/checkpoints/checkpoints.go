@@ -61,3 +61,38 @@ func runner(ctx context.Context, agent adk.Agent, inMemory bool) *adk.Runner {
 	}
 	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, CheckPointStore: store})
 }
+
+// repository stores by an interface of the program's, and rowStore by a function of its.
+type repository interface {
+	Put(id string, data []byte) error
+}
+
+type kvStore struct{ kv repository }
+
+func (s *kvStore) Get(context.Context, string) ([]byte, bool, error) { return nil, false, nil }
+
+func (s *kvStore) Set(_ context.Context, id string, data []byte) error { // want `checkpoints that Eino saved in this store cannot be resumed`
+	return s.kv.Put(id, data)
+}
+
+type rowStore struct{}
+
+func (rowStore) Get(context.Context, string) ([]byte, bool, error) { return nil, false, nil }
+
+func (rowStore) Set(_ context.Context, id string, data []byte) error { // want `checkpoints that Eino saved in this store cannot be resumed`
+	return write(id, data)
+}
+
+func write(id string, data []byte) error { return os.WriteFile(id, data, 0o600) }
+
+// copying is in memory, by a function of the program's.
+type copying struct{ data map[string][]byte }
+
+func (c copying) Get(context.Context, string) ([]byte, bool, error) { return nil, false, nil }
+
+func (c copying) Set(_ context.Context, id string, data []byte) error {
+	c.data[id] = clone(data)
+	return nil
+}
+
+func clone(data []byte) []byte { return append([]byte(nil), data...) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/cloudwego/eino/adk"
@@ -42,4 +43,30 @@ func answer(ctx context.Context, w http.ResponseWriter, runner *adk.Runner, ques
 func own(load func() error) bool {
 	err := load()
 	return err != nil && err.Error() == "no such user"
+}
+
+var failed = regexp.MustCompile(`^exceeds max`)
+
+var codes = map[string]int{"exceeds max iterations": http.StatusGatewayTimeout}
+
+// status looks at the text in other ways.
+func status(event *adk.AgentEvent) int {
+	text := event.Err.Error()
+	if text == "exceeds max iterations" { // want `the text of an agent's error begins with`
+		return http.StatusGatewayTimeout
+	}
+	got, want := event.Err.Error(), "exceeds max iterations"
+	if got != want { // want `the text of an agent's error begins with`
+		log.Print("another one")
+	}
+	if strings.Index(event.Err.Error(), "exceeds") == 0 { // want `the text of an agent's error begins with`
+		return http.StatusGatewayTimeout
+	}
+	if failed.MatchString(text) { // want `the text of an agent's error begins with`
+		return http.StatusGatewayTimeout
+	}
+	if strings.Index(text, "429") >= 0 {
+		return http.StatusTooManyRequests
+	}
+	return codes[event.Err.Error()] // want `the text of an agent's error begins with`
 }

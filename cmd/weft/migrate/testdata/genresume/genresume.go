@@ -63,3 +63,24 @@ func never() config {
 		},
 	}
 }
+
+// assigned sets the field later.
+func assigned(s *session) config {
+	var c config
+	c.GenResume = s.again
+	return c
+}
+
+func (s *session) again(ctx context.Context, l *loop, interrupted, _, fresh []string) (*result, error) {
+	return s.resume(ctx, l, interrupted, nil, fresh)
+}
+
+func (s *session) once(context.Context, *loop, []string, []string, []string) (r *result, err error) {
+	if len(s.approvals) == 0 {
+		err = errNoAnswer // want `when GenResume fails, Weft keeps the saved run`
+		return
+	}
+	return &result{}, nil
+}
+
+func named(s *session) config { return config{GenResume: s.once} }

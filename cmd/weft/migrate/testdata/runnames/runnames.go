@@ -4,6 +4,7 @@ package runnames
 import (
 	"context"
 	"log"
+	"strings"
 
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/compose"
@@ -28,3 +29,8 @@ func start(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInp
 type strategy struct{ Name string }
 
 func other(s strategy) bool { return s.Name == "ReAct" }
+
+func isAgent(info *callbacks.RunInfo) bool {
+	return strings.EqualFold(info.Name, "ReAct") || // want `nothing inside an agent is called ReAct`
+		strings.HasPrefix(info.Name, "ReAct") // want `nothing inside an agent is called ReAct`
+}

@@ -15,6 +15,8 @@ func init() {
 	planexecute.PlanToolInfo.Desc = "Gives a plan" // want `planexecute.PlanToolInfo is a copy`
 	weft.PlannerPrompt = mine
 	adk.ToolInfoExit.Desc = "Ends the talk." // what it points to is Weft's
+	planner := &planexecute.PlannerPrompt    // want `planexecute.PlannerPrompt is a copy, and what is written through this pointer`
+	*planner = mine
 	local := planexecute.PlannerPrompt
 	_ = local
 }
