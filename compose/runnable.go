@@ -32,7 +32,8 @@ func (r *runnable[I, O]) Invoke(ctx context.Context, input I, opts ...Option) (o
 		return output, graphError(errNilContext)
 	}
 	call := r.plan.newRun(ctx, opts, false)
-	call.input, call.whole = input, input
+	call.input = input
+	call.whole = call.input
 	call.place(ctx)
 	call.do()
 	v, _, err := call.outcome()
