@@ -41,10 +41,14 @@ type span struct {
 	held Event
 	// shown: an event has the message of the call, whole or as a stream.
 	shown bool
+	// stands: of a call of a model whose answer was accepted before an event had it. An application's agent passes on the
+	// events of the agent that it runs, or does not: the end is held until the event comes, or the agent ends.
+	stands bool
 
 	// Of an agent: the calls below it that are open or held, the last call of its model and what that was asked, how
 	// often in a row it was called, the last answer with calls of tools, and why it failed.
 	below    []*span
+	late     []*span // calls of tools that are recorded, and whose events may still come
 	model    *span
 	asked    seenRequest
 	attempts int
@@ -234,7 +238,7 @@ func (s *span) release() {
 		r.end.ModelCalls++
 		r.end.Usage.Add(d.Usage)
 		addCost(&r.cost, r.log.conf.Price, s.start, d)
-		if d.Message != nil {
+		if d.Message != nil && d.Calls == nil {
 			s.nameCalls(d)
 		}
 	case *ToolEndData:
@@ -266,12 +270,22 @@ func (r *recorder) markSaved() {
 	r.emit(Event{Type: Saved, Data: &SavedData{Step: step}})
 }
 
+// awaitsEvent reports whether the end of an accepted answer is held for the event that has it, with mu locked.
+func (s *span) awaitsEvent() bool { return s.stands && !s.shown && s.phase == spanHeld }
+
 // releaseBelow records the ends that are held below an agent, with mu locked. What shows only later how it ended, such as
-// a tool whose event comes at the end of the run, stays held if all is false.
+// a tool whose event comes at the end of the run, stays held if all is false. So does what comes behind an answer whose event
+// is still to come: what was said stays in its order.
 func (s *span) releaseBelow(all bool) {
 	for i := 0; i < len(s.below); {
 		c := s.below[i]
+		if c.awaitsEvent() {
+			return
+		}
 		if all || c.kind == modelSpan {
+			if c.kind == toolSpan && c.phase == spanHeld && !c.shown {
+				s.late = append(s.late, c)
+			}
 			c.release()
 		}
 		if i < len(s.below) && s.below[i] == c { // it is open, or stays held

@@ -222,6 +222,9 @@ func (s *span) message(e *seenEvent) bool {
 		return s.toolMessage(e)
 	}
 	m := s.model
+	if i := slices.IndexFunc(s.below, (*span).awaitsEvent); i >= 0 {
+		m = s.below[i]
+	}
 	if m == nil || m.shown || m.phase == spanClosed {
 		if e.watch == nil {
 			s.other(e.message, false, 0, nil)
@@ -229,11 +232,13 @@ func (s *span) message(e *seenEvent) bool {
 		return e.watch == nil
 	}
 	m.shown = true
-	if end, ok := m.held.Data.(*ModelEndData); ok && e.watch == nil {
-		if end.Message == nil {
-			end.Message = new(Message)
+	if end, ok := m.held.Data.(*ModelEndData); ok && (e.watch == nil || m.stands) {
+		if e.watch == nil {
+			if end.Message == nil {
+				end.Message = new(Message)
+			}
+			*end.Message = e.message
 		}
-		*end.Message = e.message
 		s.attempts = 0
 		m.release()
 	}
@@ -250,7 +255,7 @@ func (s *span) toolMessage(e *seenEvent) bool {
 				return true
 			}
 		}
-		return false
+		return s.isLate(func(c *span) bool { return c.isAt(e.place) })
 	}
 	id, text, isText := e.message.textResult()
 	if !isText {
@@ -274,8 +279,20 @@ func (s *span) toolMessage(e *seenEvent) bool {
 		c.release()
 		return true
 	}
-	s.other(e.message, true, e.place, nil)
+	if !s.isLate(func(c *span) bool { return c.callID == id && c.isAt(e.place) }) {
+		s.other(e.message, true, e.place, nil)
+	}
 	return true
+}
+
+// isLate reports whether an event is of a call of a tool that is recorded already, with mu locked: an application's agent may
+// pass on events of the agent that it runs when that has gone on.
+func (s *span) isLate(is func(*span) bool) bool {
+	i := slices.IndexFunc(s.late, is)
+	if i >= 0 {
+		s.late = slices.Delete(s.late, i, i+1)
+	}
+	return i >= 0
 }
 
 // isAt reports whether a call of a tool is the one at a place of its answer, as far as that is known.
@@ -311,8 +328,17 @@ func (s *span) Verdict(answer any, again bool) {
 	}
 	if end, ok := m.held.Data.(*ModelEndData); ok && m.phase == spanHeld {
 		end.Again = again
-		if answer := seeMessage(answer); end.Message == nil && end.Error == nil && m.shown && !isNil(answer) {
+		isShown := m.shown || !again && end.Error == nil // or will be
+		if answer := seeMessage(answer); end.Message == nil && end.Error == nil && isShown && !isNil(answer) {
 			end.Message = &answer
+		}
+		if !again && !m.shown && end.Error == nil {
+			m.stands = true
+			m.complete(end)
+			if end.Message != nil {
+				m.nameCalls(end)
+			}
+			return
 		}
 		m.release()
 	}
