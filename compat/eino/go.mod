@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/eino-contrib/jsonschema v1.0.3
+	github.com/stretchr/testify v1.12.1
 	github.com/weftgo/weft v0.0.0
 )
 
