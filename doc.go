@@ -37,7 +37,7 @@
 // # Several agents
 //
 // An agent with other [Config].Agents hands over to the one that fits best; the next question of a conversation goes to
-// the one that has answered last. [Agent.Tool] makes a tool of an agent, for one that shall keep the word.
+// the one that has answered last. [Agent.Tool] makes a tool of an agent, for an agent that calls it and stays in control.
 //
 // # What is set up for you
 //

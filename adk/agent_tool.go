@@ -139,8 +139,8 @@ func (t *agentTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 	return c.result(x)
 }
 
-// agentToolView is the cancel that an agent has to obey as a tool: that of the calling agent where it is recursive. The
-// call is marked as one that stops by itself. A caller that can only be aborted hides the agent.
+// agentToolView returns the view of cancels for an agent that runs as a tool: it obeys the cancels of the calling agent that
+// are recursive. The call is marked as one that stops by itself. A caller that can only be aborted hides the agent.
 func agentToolView(ctx context.Context) *cancelscope.View {
 	caller := innermostRun(ctx)
 	if caller == nil {

@@ -430,7 +430,7 @@ func (a *modelAttempt[M]) settle(phase attemptPhase, endErr error) {
 	}
 }
 
-// joined is the answer of a stream as the run has it, nil if there is none: what is around may change the original.
+// joined returns a private copy of the answer of a stream, nil if there is none: code around the run may change the original.
 func (a *modelAttempt[M]) joined() any {
 	ops := opsOf[M]()
 	if !a.turn.run.input.EnableStreaming || a.err != nil || ops.isNil(a.message) {

@@ -193,10 +193,10 @@ func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 	}
 	switch {
 	case core.IsInterrupt(err): // of the model, or of code around it
-		return last, errors.Join(t.goBack(ctx), err)
+		return last, errors.Join(t.rewindState(ctx), err)
 	case r.view == nil:
 	case err != nil && r.view.Now():
-		return last, errors.Join(t.goBack(ctx), compose.Interrupt(ctx, infoStopped))
+		return last, errors.Join(t.rewindState(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && r.phase.get() == turnLost: // the answer came with the cancel, too late to be emitted
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && r.view.At(cancelscope.Mode(CancelAfterChatModel)) && t.chain.limited && opsOf[M]().hasToolCalls(last):
@@ -232,9 +232,9 @@ func (t *modelTurn[M]) resumed(ctx context.Context) (last M, err error) {
 	})
 }
 
-// goBack makes the state one that a resumed run can continue from: after an answer that has been emitted, or else before
-// the turn.
-func (t *modelTurn[M]) goBack(ctx context.Context) error {
+// rewindState prepares the state for a resume: it is set to after the answer if that has been emitted, else to before the
+// turn.
+func (t *modelTurn[M]) rewindState(ctx context.Context) error {
 	switch t.run.phase.get() {
 	case turnAnswered:
 		return stopAt[M](ctx, resumeAfterAnswer)

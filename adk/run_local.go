@@ -16,7 +16,7 @@ import (
 
 // SetRunLocalValue keeps a value for the rest of the run, for all its hooks and tools. It is saved with an interrupted
 // run, so its type must be one that encoding/gob can encode behind an interface: register it with schema.RegisterName.
-// What cannot be saved belongs into a context (context.WithValue in BeforeAgent). It is safe for concurrent use.
+// What cannot be saved belongs in a context (context.WithValue in BeforeAgent). It is safe for concurrent use.
 func SetRunLocalValue(ctx context.Context, key string, value any) error {
 	if err := probeSaving(value); err != nil {
 		return fmt.Errorf("SetRunLocalValue failed: the value of %q is not gob-serializable: type %T: %w "+

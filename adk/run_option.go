@@ -75,7 +75,7 @@ func optionsFor(agent string, opts []AgentRunOption) []AgentRunOption {
 	return kept
 }
 
-// runOutcome is what a run leaves for those who do not read its events.
+// runOutcome holds the result of a run for callers that do not read its events.
 type runOutcome struct {
 	// cancelled is a *CancelError, nil if the run was not cancelled.
 	cancelled  error

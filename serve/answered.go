@@ -42,8 +42,8 @@ func (c *Caller) AnsweredBefore(
 	return behind, found
 }
 
-// answeredAgain is the run of answers that it has continued with before, as Answer returned it then. Otherwise the error is
-// the one of answers that come too late.
+// answeredAgain returns the run that has continued with these answers before, as Answer returned it then. For other answers it
+// returns late, the error of answers that come too late.
 func (c *Caller) answeredAgain(ctx context.Context, info checkpoint.RunInfo, answers map[string]json.RawMessage, late error) (Run, error) {
 	behind, found := c.AnsweredBefore(ctx, info.ID, func([]Question) map[string]json.RawMessage { return answers })
 	if !found {

@@ -84,11 +84,11 @@ func (c *Caller) Agents(ctx context.Context) []AgentInfo {
 
 // mayList reports whether a run may be in a list of the principal: it may be read, and its thread is not deleted.
 func (c *Caller) mayList(ctx context.Context, info *checkpoint.RunInfo) bool {
-	return !c.server.isDeleted(ctx, info) && c.authorize(ctx, readOf(info)) == nil
+	return !c.server.isDeleted(ctx, info) && c.authorize(ctx, readAction(info)) == nil
 }
 
-// readOf is that somebody reads a run.
-func readOf(info *checkpoint.RunInfo) Action {
+// readAction returns the action of reading a run, for Authorize.
+func readAction(info *checkpoint.RunInfo) Action {
 	return Action{Verb: ReadRun, Agent: info.Agent, Run: info.ID, Thread: info.Tags[tagThread]}
 }
 

@@ -52,8 +52,9 @@ func clientIDOf(m *schema.Message) string {
 	return id
 }
 
-// leaveOutKnown leaves messages out of a job that its thread has: of a run in place of another one, before that.
-func (c *Caller) leaveOutKnown(ctx context.Context, start *Start, job *dispatch.Job) error {
+// dropKnownMessages removes messages from a job that its thread already has. A run that replaces another one is compared with
+// the thread as it was before that.
+func (c *Caller) dropKnownMessages(ctx context.Context, start *Start, job *dispatch.Job) error {
 	if len(start.MessageIDs) == 0 || !isTurn(job.Tags) {
 		return nil
 	}

@@ -67,13 +67,13 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 
 // submit makes a run of a job, if its thread and the limits let it.
 func (c *Caller) submit(ctx context.Context, start *Start, job *dispatch.Job) (info checkpoint.RunInfo, err error) {
-	if err := c.leaveOutKnown(ctx, start, job); err != nil {
+	if err := c.dropKnownMessages(ctx, start, job); err != nil {
 		return info, err
 	}
 	if err := c.checkReplaced(ctx, job); err != nil {
 		return info, err
 	}
-	givingWay, err := c.checkThread(ctx, job)
+	preempted, err := c.checkThread(ctx, job)
 	if err != nil {
 		return info, err
 	}
@@ -82,7 +82,7 @@ func (c *Caller) submit(ctx context.Context, start *Start, job *dispatch.Job) (i
 		return info, err
 	}
 	defer release()
-	if err := c.stopFor(ctx, givingWay); err != nil {
+	if err := c.stopFor(ctx, preempted); err != nil {
 		return info, err
 	}
 	if err := c.server.makeThread(ctx, c.principal, job); err != nil {
@@ -278,7 +278,7 @@ func (c *Caller) checkReplaced(ctx context.Context, job *dispatch.Job) error {
 // checkThread refuses a run in a thread that has one which has not ended, as the configuration says. It returns the runs
 // that give way: one that is replaced, one that is to be stopped because its clients have gone away, and if the
 // configuration says so, those that wait for answers.
-func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (givingWay []string, err error) {
+func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (preempted []string, err error) {
 	if job.Key == "" {
 		return nil, nil
 	}
@@ -290,9 +290,9 @@ func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (givingWay 
 		case err != nil:
 			return nil, ProblemOf(err)
 		case info.ID == job.Tags[tagReplaces] || s.watchers.isAbandoned(info.ID):
-			givingWay, job.OnBusy = append(givingWay, info.ID), dispatch.Enqueue // until it has stopped
+			preempted, job.OnBusy = append(preempted, info.ID), dispatch.Enqueue // until it has stopped
 		case info.Status == checkpoint.Waiting && s.settings.abandonInterrupts:
-			givingWay = append(givingWay, info.ID)
+			preempted = append(preempted, info.ID)
 		case info.Status == checkpoint.Waiting:
 			return nil, NewProblem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
 		case s.settings.busy == RejectBusy:
@@ -304,7 +304,7 @@ func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (givingWay 
 	if s.settings.busy == QueueBusy && active >= queueLength {
 		return nil, NewProblem(TooMany, "%d runs of the thread have not ended", active)
 	}
-	return givingWay, nil
+	return preempted, nil
 }
 
 // stopFor stops runs of a thread that give way to another one.

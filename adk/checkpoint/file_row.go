@@ -258,8 +258,8 @@ func (s *FileStore) doOwn(ctx context.Context, f *fileRow) error {
 // isOwn reports whether there is something to do to the files of the row itself.
 func (t *rowTodo) isOwn() bool { return t.HasCheckpoint || t.DropCheckpoint || t.DropRecords }
 
-// doOthers does what is to be done to the rows of other runs, and then says that all is done. Those have things of
-// their own left to do, perhaps, which wait.
+// doOthers applies the queued changes to the rows of other runs, and then removes them from the queue. Changes that are
+// queued in those rows are left for later.
 func (s *FileStore) doOthers(ctx context.Context, id string, todo *rowTodo) error {
 	ctx = context.WithoutCancel(ctx)
 	for _, child := range todo.Children {

@@ -460,7 +460,7 @@ func (s *journalStore) found(ctx context.Context, q Query) (found []Info, err er
 	return found, nil
 }
 
-// ids are those of all conversations of which there is something.
+// ids lists the conversations that have records.
 func (s *journalStore) ids(ctx context.Context) (ids []string, err error) {
 	if s.list == nil {
 		return nil, fmt.Errorf("the store (%T) does not list: use one that implements adk.CheckPointLister", s.journal)

@@ -24,8 +24,8 @@ type TypedMaker[M adk.MessageType] func(
 // TypedAgents makes runners by the name of the agent. Every process should know the same names.
 type TypedAgents[M adk.MessageType] map[string]TypedMaker[M]
 
-// ErrNotMine says that this worker does not execute a run, such as one that another build of the program has begun.
-// Another worker gets it a few seconds later.
+// ErrNotMine reports that this worker cannot execute a run, such as one that another build of the program has begun. The run is
+// released, and another worker takes it a few seconds later.
 var ErrNotMine = errors.New("this worker does not execute the run")
 
 // Runs is the maker of an agent that is the same for all runs.
@@ -124,7 +124,7 @@ type TypedDispatcher[M adk.MessageType] struct {
 //   - Sweep: removes what is kept no longer
 type Dispatcher = TypedDispatcher[*schema.Message]
 
-// Front is what an application needs of runs, whoever executes them.
+// Front submits runs, answers and stops them, and reads what they do, whichever process executes them.
 type Front[M adk.MessageType] interface {
 	Submit(ctx context.Context, job TypedJob[M]) (checkpoint.RunInfo, error)
 	Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error

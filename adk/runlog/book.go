@@ -97,7 +97,7 @@ func (b *book) beginPieces(now time.Time, event *Event, seq uint64) (w pieceWrit
 	return pieceWriter{book: b, now: now, at: now.UnixMicro(), event: event, seq: seq}, nil
 }
 
-// add adds a text. of is what it has in common with others of its answer, which have the same pointer.
+// add appends a piece of text. of identifies the part of the answer that it belongs to, compared by pointer.
 func (w *pieceWriter) add(of *ModelDeltaData, text string) {
 	b := w.book
 	slab := b.entries.slab

@@ -286,7 +286,7 @@ func (s *span) toolMessage(e *seenEvent) bool {
 }
 
 // isLate reports whether an event is of a call of a tool that is recorded already, with mu locked: an application's agent may
-// pass on events of the agent that it runs when that has gone on.
+// pass on events of the agent that it runs after that has continued.
 func (s *span) isLate(is func(*span) bool) bool {
 	i := slices.IndexFunc(s.late, is)
 	if i >= 0 {

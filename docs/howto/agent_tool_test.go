@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft"
 )
 
-// How does an agent use another one, and keep the word?
+// How does an agent use another one as a tool, and stay in control?
 //
 // As a tool. The other agent gets a request, works on it by itself, and its answer is the result of the call.
 func Example_agent_tool() {

@@ -18,7 +18,7 @@ func welcome(question string, results []*schema.Message) *schema.Message {
 	case strings.Contains(question, "invoice"):
 		return to("billing")
 	case strings.Contains(question, "broken"):
-		return to("technics")
+		return to("tech-support")
 	case strings.Contains(question, "buy"):
 		return to("sales")
 	}

@@ -34,7 +34,7 @@ func main() {
 		Name: "desk", Description: "Welcomes customers and finds out who can help.", Model: llm.Model(welcome),
 		Agents: []*weft.Agent{
 			member("billing", "Knows invoices and payments.", bills, weft.Func("invoice", "Looks an invoice up.", invoice)),
-			member("technics", "Repairs what does not work.", demo.Says("Have you tried turning it off and on again?")),
+			member("tech-support", "Repairs what does not work.", demo.Says("Have you tried turning it off and on again?")),
 			member("sales", "Sells.", demo.Says("For you it costs 99 euros.")),
 		},
 	})

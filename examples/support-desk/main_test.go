@@ -24,7 +24,7 @@ On Monday, as I said.
 
 > Thanks. Now my printer is broken.
 (billing hands over to desk)
-(desk hands over to technics)
+(desk hands over to tech-support)
 Have you tried turning it off and on again?
 `, demotest.Run(t, ""))
 }

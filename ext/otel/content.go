@@ -58,7 +58,7 @@ type Document struct {
 	Content string
 }
 
-// part makes the value that is encoded.
+// value returns the part of a message as the conventions encode it, without empty fields.
 func (p *Part) value() map[string]any {
 	v := map[string]any{"type": p.Type}
 	set := func(key, value string) {

@@ -397,7 +397,7 @@ type RunInspector interface {
 	Count(ctx context.Context, q RunQuery) (map[RunStatus]int64, error)
 }
 
-// RunInbox takes what others have for a run.
+// RunInbox submits, answers, stops and continues runs, from any process.
 type RunInbox interface {
 	// Submit makes a run that is ready, in one atomic step. If there is one with that ID, it changes nothing and returns
 	// that run with an error that matches [ErrRunExists]. Runs of one key that are submitted at the same moment are there

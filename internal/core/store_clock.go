@@ -18,7 +18,7 @@ func NewStoreClock(taken RunInfo) StoreClock {
 	return StoreClock{taken.Now, here}
 }
 
-// Now is the time of the store.
+// Now returns the time of the store.
 func (c StoreClock) Now() time.Time {
 	if c.here.IsZero() {
 		return time.Now()
@@ -26,5 +26,5 @@ func (c StoreClock) Now() time.Time {
 	return c.then.Add(time.Since(c.here))
 }
 
-// Local is a time of the store by the clock of this process.
+// Local converts a time of the store to the clock of this process.
 func (c StoreClock) Local(at time.Time) time.Time { return time.Now().Add(at.Sub(c.Now())) }

@@ -33,7 +33,7 @@ type chatRequest struct {
 	} `json:"tools"`
 }
 
-// start is the run that the request asks for.
+// start returns the start of the run that the request asks for.
 func (q *chatRequest) start(allowSystem bool) (start serve.Start, err error) {
 	if q.N != nil && *q.N != 1 {
 		return start, serve.NewProblem(serve.BadRequest, "n must be 1: an agent gives one answer")

@@ -272,7 +272,8 @@ func (h *handler) answerRun(ctx context.Context, c *serve.Caller, answers itemAn
 	return c.Answer(ctx, run.ID, open, false)
 }
 
-// start is the run that the request asks for, with the history of the client, and without its messages.
+// start returns the start of the run that the request asks for. The client's history is trusted; its new messages are added by
+// the caller.
 func (q *responsesRequest) start() (start serve.Start, err error) {
 	start = serve.Start{Agent: q.Model, TrustHistory: true,
 		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxOutputTokens}}

@@ -145,7 +145,7 @@ func (s *stepped) again(step int, id string, l checkpoint.Lease, dead, isDone bo
 		s.must("Acquire after a death", err)
 	}
 	if isDone && slices.Contains(s.rule.done, checkpoint.ErrLeaseLost) {
-		s.isLost(step, l, id)
+		s.requireFenced(step, l, id)
 	}
 	err := s.rule.call(s.Store, l, id)
 	if err != nil && !(isDone && slices.ContainsFunc(s.rule.done, func(done error) bool { return errors.Is(err, done) })) {
@@ -156,8 +156,8 @@ func (s *stepped) again(step int, id string, l checkpoint.Lease, dead, isDone bo
 	}
 }
 
-// isLost requires that nothing can be written by a lease whose settlement was done, although it failed.
-func (s *stepped) isLost(step int, l checkpoint.Lease, id string) {
+// requireFenced checks that a lease cannot write after its settlement took effect, even if Settle returned an error.
+func (s *stepped) requireFenced(step int, l checkpoint.Lease, id string) {
 	s.t.Helper()
 	for what, err := range map[string]error{
 		"Set":           l.Set(background, id, []byte("late")),

@@ -17,14 +17,14 @@ import (
 const columns = `no, id, status, token, held, lease_until, nonce, life, attempts, next_seq, steps, bytes, has, stops, ` +
 	`updated_at, expires_at, tenant, born, agent, queue, serial, parent, priority, created_at, data`
 
-// row is that of an ID: of a run, if its status is not "", and otherwise of what was stored without a lease. Whoever
+// row holds the row of an ID: of a run, if its status is not "", and otherwise of what was stored without a lease. Code that
 // changes it has it locked, and saves it. What each append changes has a column of its own (see appendRow); the rest is in
 // data, and in the values: the answers and the result of a run.
 type row struct {
 	storekit.Row
 	no  int64
 	key string
-	// nonce is drawn by who makes, takes or settles the run: it tells him, when his answer was lost, that he did.
+	// nonce is drawn by the client that makes, takes or settles the run: one that lost the reply recognises its own write by it.
 	nonce int64
 	// life is how many records the lease has appended, and nextSeq the number of the last record of the journal.
 	life, nextSeq int64
@@ -125,7 +125,7 @@ func at(micros int64) time.Time {
 	return time.UnixMicro(micros)
 }
 
-// micros is the opposite of at.
+// micros returns a time in microseconds, 0 for none: what at reads.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -138,7 +138,7 @@ func (t *transaction) lock(ctx context.Context, id string) (*row, error) {
 	return t.lockBy(ctx, `tenant = $1 AND id = $2`, t.tenant, encode(id))
 }
 
-// lockNo is lock for a run whose number is known.
+// lockNo reads the row with a number and locks it; nil if there is none.
 func (t *transaction) lockNo(ctx context.Context, no int64) (*row, error) {
 	return t.lockBy(ctx, `no = $1`, no)
 }

@@ -59,7 +59,7 @@ func overlap(a, b []string) bool {
 	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
-// wake wakes everybody who is to know.
+// wake notifies the workers of this process and of others that a run is due.
 func (s *Store) wake(due checkpoint.Due) {
 	s.WakeUp(due)
 	if s.announce != nil {

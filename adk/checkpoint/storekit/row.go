@@ -73,7 +73,7 @@ func checkTags(id string, tags map[string]string) error {
 	return nil
 }
 
-// ttlOf is the TTL of a request.
+// ttlOf returns the TTL of a request: the default without one, and no less than a second.
 func ttlOf(req LeaseRequest) time.Duration {
 	if req.TTL <= 0 {
 		return defaultTTL
@@ -81,18 +81,18 @@ func ttlOf(req LeaseRequest) time.Duration {
 	return max(req.TTL, shortestTTL)
 }
 
-// Held reports whether somebody has a lease that has not ended.
+// Held reports whether a lease of the run has not ended.
 func (r *Row) Held(now time.Time) bool { return r.Run.Owner != "" && now.Before(r.Run.LeaseUntil) }
 
-// Busy is the error of who wants a run that is held.
+// Busy returns the error for a caller that asks for a run that is held.
 func (r *Row) Busy() error {
 	return &core.BusyError{ID: r.Run.ID, Owner: r.Run.Owner, Until: r.Run.LeaseUntil, Token: r.Run.Token}
 }
 
-// Refuse makes an error about the run as it is now.
+// Refuse returns an error about the run, with its present information.
 func (r *Row) Refuse(err error) error { return &core.RunError{Err: err, Info: r.Info()} }
 
-// Info is a copy of what is shown.
+// Info returns a copy of what callers may see of the run.
 func (r *Row) Info() RunInfo {
 	i := r.Run
 	i.Born = r.Born
@@ -121,14 +121,14 @@ func (r *Row) Acquire(token uint64, req LeaseRequest, now time.Time) (before Run
 	return before, nil
 }
 
-// Holds reports whether a lease may still write: nobody took the run since, and it was not settled.
+// Holds reports whether a lease may still write: no other process took the run since, and it was not settled.
 // Rule distributed/F3.
 func (r *Row) Holds(token uint64) bool { return r.Run.Token == token && r.Run.Owner != "" }
 
-// Renew notes a sign of life.
+// Renew extends the lease: its holder has shown that it is alive.
 func (r *Row) Renew(now time.Time) { r.Run.LeaseUntil = now.Add(r.TTL) }
 
-// Appended notes a record of the holder.
+// Appended counts a record that the holder has appended, and extends its lease.
 func (r *Row) Appended(size int, now time.Time) {
 	if r.Run.Steps > r.TakenSteps { // the first one says only that it lives
 		r.Run.Attempts = 1
@@ -188,15 +188,15 @@ func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
 	return nil
 }
 
-// Progressed says that the holder has appended records of which the row was not given word by [Row.Appended].
+// Progressed marks the run as running when the holder has appended records without a call of [Row.Appended].
 func (r *Row) Progressed() {
 	r.Run.Status, r.Run.Expires = core.RunRunning, time.Time{}
 	r.TakenSteps = -1
 }
 
 // release gives the lease back and changes nothing else. A run that became ready while it was held, by an answer or
-// because it was continued, stays so. A request to stop that its holder did not heed pauses it. wakeAt is when somebody is
-// to take it, zero for when it was due before; of a run that was being executed that is at once.
+// because it was continued, stays so. A request to stop that its holder did not heed pauses it. wakeAt is the time from which
+// a worker takes it; zero leaves the time it had, and means at once for a run that was being executed.
 func (r *Row) release(wakeAt time.Time, kept Retention, now time.Time) {
 	if r.Run.Steps == r.TakenSteps && r.Taken != "" && r.Run.Status != core.RunReady {
 		r.Run.Status = r.Taken
@@ -215,9 +215,8 @@ func (r *Row) release(wakeAt time.Time, kept Retention, now time.Time) {
 // free ends the lease.
 func (r *Row) free() { r.Run.Owner, r.Run.LeaseUntil, r.Stopping = "", time.Time{}, nil }
 
-// AskedAgain notes at which question the parent of the run waits for it, when n says so, which the parent submits that
-// waits for it once more: resumed for something else meanwhile, it asks under another ID. It reports whether the row has
-// changed.
+// AskedAgain updates the question at which the parent of the run waits for it. Stores call it when a parent that was resumed
+// for something else meanwhile submits its child once more, under another question. It reports whether the row has changed.
 // Rule distributed/D8.
 func (r *Row) AskedAgain(n NewRun) bool {
 	if n.Parent == "" || n.Parent != r.Run.Parent || n.ParentPoint == r.ParentPoint {
@@ -227,8 +226,7 @@ func (r *Row) AskedAgain(n NewRun) bool {
 	return true
 }
 
-// isLate reports whether an answer to a question comes when nobody waits for it any more. The end of a run that is waited
-// for is never late.
+// isLate reports whether a question has expired before its answer came. The end of a child run is never late.
 // Rule distributed/C11.
 func isLate(p *WaitPoint, now time.Time) bool {
 	return !p.Expires.IsZero() && !now.Before(p.Expires) && p.Kind != runQuestion
@@ -248,7 +246,7 @@ func (r *Row) Answer(answers []Answer, now time.Time) error {
 		}
 		i := slices.IndexFunc(waiting, func(p WaitPoint) bool { return p.ID == a.Point })
 		switch {
-		case i >= 0 && waiting[i].Answered && !isWaiting: // by somebody who was faster
+		case i >= 0 && waiting[i].Answered && !isWaiting: // another caller was faster
 			return r.Refuse(fmt.Errorf("%w; %w", core.ErrAnswered, core.ErrNotWaiting))
 		case i >= 0 && waiting[i].Answered:
 			return r.Refuse(core.ErrAnswered)
@@ -268,7 +266,7 @@ func (r *Row) Answer(answers []Answer, now time.Time) error {
 		r.Answers = append(slices.Clip(r.Answers), a)
 	}
 	r.Run.Updated = now
-	if r.Run.Status == core.RunWaiting && isAnswered(waiting) { // also while somebody looks at the run: it is due once he is gone
+	if r.Run.Status == core.RunWaiting && isAnswered(waiting) { // also while a process holds the run: it is due once the lease ends
 		r.wake(now)
 	}
 	return nil
@@ -328,8 +326,8 @@ func (r *Row) Continue(now time.Time) error {
 	return nil
 }
 
-// DueFrom is when a worker has to take the run, unless somebody holds it then, and false if that is never. (Of a run that
-// is held, and that nobody takes away, it is when the lease ends.)
+// DueFrom returns the time from which a worker has to take the run, unless it is held then, and false if there is none. For a
+// run that is held it is the end of the lease.
 func (r *Row) DueFrom() (from time.Time, ok bool) {
 	switch r.Run.Status {
 	case core.RunReady:
@@ -345,7 +343,7 @@ func (r *Row) DueFrom() (from time.Time, ok bool) {
 	return from, false
 }
 
-// DueAt is since when the run can be taken by a worker, and false if it cannot.
+// DueAt returns the time since which a worker can take the run, and false if none can.
 func (r *Row) DueAt(now time.Time) (since time.Time, due bool) {
 	since, due = r.DueFrom()
 	return since, due && !r.Held(now) && !since.After(now)
@@ -362,7 +360,7 @@ func (r *Row) BlocksKey() bool {
 }
 
 // IsBehind reports whether the run cannot be taken because of another one of its key: one that was made before and has
-// not ended, or one that somebody executes.
+// not ended, or one that is being executed.
 // Rule distributed/D10.
 func (r *Row) IsBehind(other *Row, now time.Time) bool {
 	return r.Run.Key != "" && other.Run.Key == r.Run.Key && other.Run.ID != r.Run.ID &&

@@ -85,7 +85,7 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// observeSession reports a session that has begun, until it ends. What one request makes for itself is none.
+// observeSession reports a session from its beginning to its end. Sessions that the SDK makes for one request are left out.
 func (s *Server) observeSession(ctx context.Context, r *mcp.InitializedRequest) {
 	if extra := r.GetExtra(); extra != nil && extra.Header != nil && r.Session.ID() == "" {
 		return

@@ -112,8 +112,8 @@ func (r Redactor) panicked(v any) error {
 // Format implements [fmt.Formatter]: no verb prints the secrets.
 func (r Redactor) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "kit.Redactor{%s}", r.provider) }
 
-// A callError has a text without secrets. Its cause, which may have one with secrets, can be asked for by errors.Is and
-// errors.As, but is in no chain that somebody prints.
+// A callError has a text without secrets. Its cause, whose text may have some, is hidden from formatting; errors.Is and
+// errors.As still see it.
 type callError struct {
 	text  string
 	cause error

@@ -117,7 +117,7 @@ func (a *assembler) takeInfo(m *schema.Message, c *completion) {
 	}
 }
 
-// filterText is what Azure's filter says, "" if that is nothing.
+// filterText formats the result of Azure's content filter, "" without one.
 func filterText(raw json.RawMessage) string {
 	switch text := string(raw); text {
 	case "null", "[]", "{}":

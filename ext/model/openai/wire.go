@@ -101,7 +101,7 @@ func (c *completion) failure(data []byte, whole bool) *APIError {
 	}
 	choice := c.choice()
 	if choice == nil {
-		return c.bareFailure(data, whole)
+		return c.errorDocument(data, whole)
 	}
 	if e := kit.ParseError(choice.Error); e != nil {
 		return e
@@ -112,9 +112,9 @@ func (c *completion) failure(data []byte, whole bool) *APIError {
 	return nil
 }
 
-// bareFailure returns the error of a document that is nothing else, such as {"code":500,"message":"down"}. A text alone
-// is one only in place of a whole answer: in a stream it may be there to keep the connection open.
-func (c *completion) bareFailure(data []byte, whole bool) *APIError {
+// errorDocument returns the error of a document that consists of one alone, such as {"code":500,"message":"down"}. A plain text
+// counts only instead of a whole answer: in a stream it may be there to keep the connection open.
+func (c *completion) errorDocument(data []byte, whole bool) *APIError {
 	if c.Object != "" || len(c.Choices) > 0 || c.Usage != nil || c.XGroq.Usage != nil {
 		return nil
 	}

@@ -299,8 +299,7 @@ func (st *state) dropSteps() {
 	st.Row.Run.Steps, st.Last, st.From, st.hasDropped = 0, step{}, st.version, true
 }
 
-// make makes a run of what is known of an ID: what was written without a lease is the run's. The records of the run are
-// to be added.
+// make creates the run of an ID and takes over what was written without a lease. The caller adds the records of the run.
 func (st *state) make(n checkpoint.NewRun, tenant string, now time.Time) error {
 	row, err := storekit.New(st.Row.Run.ID, n, 0, now)
 	if err != nil {

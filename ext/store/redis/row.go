@@ -266,7 +266,7 @@ func (s *Store) askedAgain(ctx context.Context, child checkpoint.ChildRun) error
 	})
 }
 
-// doOthers does what is to be done to other runs, and then says that it is done.
+// doOthers applies the queued changes to other runs, and then removes them from the queue.
 func (s *Store) doOthers(ctx context.Context, r *row) error {
 	ctx = context.WithoutCancel(ctx)
 	for _, child := range r.Todo.Children {

@@ -40,7 +40,7 @@ type Messages interface {
 	HasMore() bool
 }
 
-// Trust says what is taken from a page besides new messages of the user.
+// Trust controls which fields of a page's request are accepted in addition to new messages of the user.
 type Trust struct{ History, System bool }
 
 // Start starts the run that a request asks for, in a thread of the server, or with the history of a page that is trusted.
