@@ -706,7 +706,7 @@ func SetLanguage(lang Language) error {
 
 // SetRunLocalValue keeps a value for the rest of the run, for all its hooks and tools. It is saved with an interrupted
 // run, so its type must be one that encoding/gob can encode behind an interface: register it with schema.RegisterName.
-// What cannot be saved belongs into a context (context.WithValue in BeforeAgent). It is safe for concurrent use.
+// What cannot be saved belongs in a context (context.WithValue in BeforeAgent). It is safe for concurrent use.
 func SetRunLocalValue(ctx context.Context, key string, value any) error {
 	return weft.SetRunLocalValue(ctx, key, value)
 }
