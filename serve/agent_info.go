@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// AgentInfo is what clients see of an agent.
+// AgentInfo describes an agent to clients.
 type AgentInfo struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -19,7 +19,7 @@ type AgentInfo struct {
 	Input        json.RawMessage `json:"input"`
 	Capabilities Capabilities    `json:"capabilities"`
 
-	// About is what the agent shows of itself: its tools, and the agents around it. It is for protocols, which must not
+	// About describes the agent: its tools, and the agents around it. It is for protocols, which must not
 	// change it; lists of the native API do not have it.
 	About *picture.Agent `json:"-"`
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/weftgo/weft/internal/signed"
 )
 
-// Principal is who makes a request.
+// Principal identifies the caller of a request.
 type Principal struct {
 	// ID names whoever it is, in the application. Runs and threads belong to it.
 	ID string
-	// Scopes are what else the principal is: groups, roles. Questions can wait for one of them.
+	// Scopes lists the groups and roles of the principal. Questions can wait for one of them.
 	Scopes []string
 }
 
-// Verb is what somebody does.
+// Verb names an operation on runs, threads or agents.
 type Verb string
 
 // The verbs.
@@ -43,7 +43,7 @@ const (
 // isApprovers reports whether who is to answer a question of another's run may do that with the run.
 func (v Verb) isApprovers() bool { return v == ReadRun || v == AnswerRun }
 
-// Action is what somebody does with what, for Config.Authorize.
+// Action describes an operation and its target, for Config.Authorize.
 type Action struct {
 	Verb Verb
 	// Agent, Run and Thread are what it is done with, empty if unknown.

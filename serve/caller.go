@@ -34,7 +34,7 @@ func (s *Server) Caller(r *http.Request) (*Caller, error) {
 	return &Caller{server: s, principal: p, traceparent: s.traceparentOf(r)}, nil
 }
 
-// Principal is who it is.
+// Principal is the authenticated caller.
 func (c *Caller) Principal() Principal { return c.principal }
 
 // access is how a principal comes to a run.
@@ -75,7 +75,7 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 	return info, how, err
 }
 
-// Agents are those that the principal may know, by name, with what clients can do with them.
+// Agents returns the agents that the principal may know, by name, with what clients can do with them.
 func (c *Caller) Agents(ctx context.Context) []AgentInfo {
 	return slices.DeleteFunc(c.server.Agents(), func(a AgentInfo) bool {
 		return c.authorize(ctx, Action{Verb: ListAgents, Agent: a.Name}) != nil
@@ -137,7 +137,7 @@ type Query struct {
 	Limit  int
 }
 
-// Cursor is where a list continues behind the run.
+// Cursor returns the position behind the run, for the After of a list.
 func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
 
 // cursor is what positions in lists look like: when something changed, and its ID.
@@ -256,7 +256,7 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 	return sortedQuestions(questions), nil
 }
 
-// CancelRequest is how a run is stopped.
+// CancelRequest says how to stop a run.
 type CancelRequest struct {
 	// Now gives calls in flight up. Otherwise the run stops where nothing is lost.
 	Now bool

@@ -16,7 +16,7 @@ import (
 // clientFormatKey is the session value with the format that a client wants, as JSON.
 const clientFormatKey = "weft.serve.client_format"
 
-// Format is what the answer of a run is to be: JSON.
+// Format describes the JSON that the answer of a run must be.
 type Format struct {
 	// Description says what the answer is for. The model reads it.
 	Description string `json:"description,omitempty"`

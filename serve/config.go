@@ -20,8 +20,8 @@ import (
 
 // TypedConfig configures a Server. The zero value but for Agents serves clients of the same machine, from memory.
 type TypedConfig[M adk.MessageType] struct {
-	// Agents are those that clients may run, by their names. At least one is required. They are asked what they are, and
-	// their tools, when the server is made (see picture.Describe).
+	// Agents lists the agents that clients may run, by their names. At least one is required. They are asked what they are,
+	// and their tools, when the server is made (see picture.Describe).
 	Agents []adk.TypedAgent[M]
 
 	// Front executes the runs, such as a dispatcher before a fleet of workers, or another engine. Its workers must know the
@@ -71,19 +71,19 @@ type TypedConfig[M adk.MessageType] struct {
 	AllowFork bool
 	// Detail includes in events and steps what models were asked, system prompts among it. The default leaves it out.
 	Detail bool
-	// ErrorText is what clients read about an error in a run. The default are fixed texts by Err.Type: the text of an error
-	// may hold secrets.
+	// ErrorText returns the text that clients read about an error in a run. The default are fixed texts by Err.Type: the
+	// text of an error may hold secrets.
 	ErrorText func(err runlog.Err) string
 
 	// SignDecision signs what a principal has decided about a call, by d.Sign(key), for agents whose approval middleware
 	// takes signed decisions only (approval.Config.Key). An error refuses the answer. The default signs nothing.
 	SignDecision func(ctx context.Context, p Principal, d *approval.Decision) error
 
-	// MaxRunTime is how long a run may take from its submission, waiting included. The default is no limit with a Front or
+	// MaxRunTime limits the time of a run from its submission, waiting included. The default is no limit with a Front or
 	// Store, whose runs may wait for people for days, otherwise 24 hours; calls of models and tools should have limits of
 	// their own. That of a fork counts from when it is made, and a fork that is held has none.
 	MaxRunTime time.Duration
-	// DrainTimeout is how long runs that this process executes may take, when it shuts down, to come to a place where
+	// DrainTimeout limits the time in which runs that this process executes, when it shuts down, come to a place where
 	// nothing is lost; then they are stopped at once. The default is 10 seconds, negative is at once.
 	DrainTimeout time.Duration
 	// Linger is for how long the events of a run that has ended stay in memory. The default is 10 minutes. See Events.
@@ -95,9 +95,9 @@ type TypedConfig[M adk.MessageType] struct {
 	TicketKey []byte
 	// Ready says whether the process can serve, for GET /readyz. The default is always.
 	Ready func(ctx context.Context) error
-	// Traceparent returns the span of a request, as the header traceparent of W3C, for handlers of telemetry: a run is linked to
-	// the request that has started it, whichever process executes it. The default is what the client has sent in that header;
-	// ext/otel has weftotel.Traceparent, which is the span that the server has of the request.
+	// Traceparent returns the span of a request, as the header traceparent of W3C, for handlers of telemetry: a run is
+	// linked to the request that has started it, whichever process executes it. The default is what the client has sent in
+	// that header; ext/otel has weftotel.Traceparent, which is the span that the server has of the request.
 	Traceparent func(ctx context.Context) string
 	// Logger gets one record for each request and each run that is started, one when a run that this process executes ends
 	// or waits, and errors with their causes. Default: nil.
@@ -142,26 +142,26 @@ const queueLength = 8
 
 // Limits bound what clients can do. 0 is the default of a field.
 type Limits struct {
-	// Body is how many bytes a request may have, BodyTime how long they may take to come. Default 4 MiB, 30 seconds.
+	// Body limits the bytes of a request, BodyTime the time in which they come. Default 4 MiB, 30 seconds.
 	Body     int64
 	BodyTime time.Duration
-	// Depth is how deep its JSON may be. Default 64.
+	// Depth limits the nesting of its JSON. Default 64.
 	Depth int
-	// Messages is how many messages a request may have, MessageBytes how long the text of one may be. Default 500, 1 MiB.
+	// Messages limits the messages of a request, MessageBytes the text of one. Default 500, 1 MiB.
 	Messages, MessageBytes int
-	// MediaBytes is how many bytes the media of a message in base64 may have. Default 8 MiB, which needs a larger Body.
+	// MediaBytes limits the bytes of the media of a message in base64. Default 8 MiB, which needs a larger Body.
 	MediaBytes int
-	// WaitingPerPrincipal is how many runs of a principal may wait for answers. Default 256.
+	// WaitingPerPrincipal limits the runs of a principal that wait for answers. Default 256.
 	WaitingPerPrincipal int
-	// Runs is how many runs may be executed or due at a time, RunsPerPrincipal those of one principal. Default 256, 16.
+	// Runs limits the runs that are executed or due at a time, RunsPerPrincipal the runs of one principal. Default 256, 16.
 	Runs, RunsPerPrincipal int
-	// StartsPerMinute is how many runs a principal may start a minute, in this process. Default 60.
+	// StartsPerMinute limits the runs that a principal starts a minute, in this process. Default 60.
 	StartsPerMinute int
-	// Watchers is how many requests of this process may watch a run. Default 32.
+	// Watchers limits the requests of this process that watch a run. Default 32.
 	Watchers int
-	// ClientTools is how many tools a client may bring, ClientToolBytes how long their schemas may be. Default 64, 256 KiB.
+	// ClientTools limits the tools that a client brings, ClientToolBytes the length of their schemas. Default 64, 256 KiB.
 	ClientTools, ClientToolBytes int
-	// FormatBytes is how long the format of an answer may be (see [Format]). Default 64 KiB.
+	// FormatBytes limits the length of the format of an answer (see [Format]). Default 64 KiB.
 	FormatBytes int
 }
 

@@ -26,7 +26,7 @@ type Fork struct {
 	Edit *StepEdit
 	// Hold leaves the fork alone until [Caller.Continue]. Otherwise it is continued at once.
 	Hold bool
-	// IdempotencyKey is that of Start.
+	// IdempotencyKey identifies the request, as Start.IdempotencyKey does.
 	IdempotencyKey string
 }
 

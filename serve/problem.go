@@ -50,7 +50,7 @@ type Problem struct {
 	Title string
 	// Run is the run that it is about, if any.
 	Run string
-	// RetryAfter is when trying again makes sense, 0 if that is not known.
+	// RetryAfter is the time to wait before the request is tried again, 0 if that is not known.
 	RetryAfter time.Duration
 	// Cause is for the logger, and is not sent.
 	Cause error

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 )
 
-// Status is what a run has come to.
+// Status is the state of a run as clients see it.
 type Status string
 
 // The statuses. Those of a run that has not ended are ready, running, waiting and held.
@@ -43,19 +43,19 @@ func statusOf(info *checkpoint.RunInfo) Status {
 // HasEnded reports whether nothing more happens in the run.
 func (s Status) HasEnded() bool { return s == Done || s == Failed || s == Cancelled }
 
-// Run is what a client sees of a run.
+// Run describes a run to clients.
 type Run struct {
 	ID     string `json:"id"`
 	Agent  string `json:"agent"`
 	Thread string `json:"thread,omitempty"`
 	Status Status `json:"status"`
-	// Questions are those that it waits for.
+	// Questions lists the questions that it waits for.
 	Questions []Question        `json:"questions,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Created   time.Time         `json:"created"`
 	Updated   time.Time         `json:"updated"`
-	// Usage is what its models have used since its beginning, up to when it last ended, waited or was handed to another
-	// process. Nothing is known of a run that is executed for the first time, and of models that do not say.
+	// Usage counts the tokens that its models have used since its beginning, up to when it last ended, waited or was handed
+	// to another process. Nothing is known of a run that is executed for the first time, and of models that do not say.
 	Usage *runlog.Usage `json:"usage,omitempty"`
 	// Forked says which run it was made from, if it was (see [Caller.Fork]).
 	Forked *runlog.Fork `json:"forked,omitempty"`
@@ -64,7 +64,7 @@ type Run struct {
 	// Result is the last message of a run that is done. It is in the answer of [Caller.Result] only.
 	Result *runlog.Message `json:"result,omitempty"`
 
-	// Token is that of the lease that was taken of the run last. Events of what comes after have a higher one.
+	// Token is the token of the latest lease of the run. Later events have a higher one.
 	Token uint64 `json:"-"`
 	// info is what it was made of.
 	info checkpoint.RunInfo
@@ -83,7 +83,7 @@ type Question struct {
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
 	Message   string `json:"message,omitempty"`
-	// Info is what the agent says about it. Truncated says that it is longer.
+	// Info is the agent's text about the question. Truncated says that it is longer.
 	Info      json.RawMessage `json:"info,omitempty"`
 	Truncated bool            `json:"truncated,omitempty"`
 	// For is whom it waits for, empty for the principal of the run.
@@ -120,7 +120,7 @@ func numberOf(name string) int {
 
 // ClientCall is a call of a tool as a client knows it.
 type ClientCall struct {
-	// ID is that of the call in the record of the run, or the model's. Name is the tool, "" if the client does not say it.
+	// ID is the ID of the call in the record of the run, or the model's. Name is the tool, "" if the client does not say it.
 	ID, Name string
 	// Done says that there is a result: Text, or with Failed, why there is none.
 	Done, Failed bool

@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 )
 
-// Sampling is how models are to answer in a run. What is nil is as the agent has it.
+// Sampling sets options of the models in a run. A nil field leaves the agent's setting.
 type Sampling struct {
 	Temperature *float32 `json:"t,omitempty"`
 	TopP        *float32 `json:"p,omitempty"`

@@ -124,7 +124,7 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 	return s, nil
 }
 
-// Agents are those that clients may run, by name.
+// Agents returns the agents that clients may run, by name.
 func (s *Server) Agents() []AgentInfo {
 	agents := make([]AgentInfo, 0, len(s.agents))
 	for _, a := range s.agents {

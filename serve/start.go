@@ -25,12 +25,12 @@ type Start struct {
 	// and the thread is a name by which the run is found, one run at a time. It is implied on a server that keeps no
 	// threads if the history of the client is trusted; otherwise such a server refuses a thread.
 	Stateless bool
-	// Messages are what is new: messages of role user. With TrustHistory, or Config.TrustHistory, also what was said
+	// Messages holds the new messages: those of role user. With TrustHistory, or Config.TrustHistory, also what was said
 	// before. At least one is required, unless Replaces says which were.
 	Messages []*schema.Message
-	// MessageIDs are the IDs by which the client knows Messages, in their order, "" for none. Of a thread that the server keeps,
-	// messages that it has by their IDs (see [ThreadMessage]) are left out: a client may not know what has arrived. That none
-	// is left is a bad_request, unless Replaces says which question is asked again.
+	// MessageIDs are the IDs by which the client knows Messages, in their order, "" for none. Of a thread that the server
+	// keeps, messages that it has by their IDs (see [ThreadMessage]) are left out: a client may not know what has arrived.
+	// That none is left is a bad_request, unless Replaces says which question is asked again.
 	MessageIDs []string
 	// Replaces is a run of the thread that this one takes the place of, as the same turn: what was said in it and behind it
 	// is left out of the thread when this run begins. Without Messages the question of that run is asked again. If it has
@@ -40,9 +40,9 @@ type Start struct {
 	TrustHistory bool
 	// ClientTools are tools that the client carries out itself (see [ClientTools]).
 	ClientTools []ClientTool
-	// Format is what the answer is to be, nil for what the agent decides (see [ClientFormats]).
+	// Format describes the answer, nil for the agent's choice (see [ClientFormats]).
 	Format *Format
-	// SessionValues are those that the run begins with, of protocols: their types must be registered
+	// SessionValues sets the session values at the beginning of the run, for protocols: their types must be registered
 	// (schema.RegisterName), and their keys are not to begin with "weft.serve.".
 	SessionValues map[string]any
 	// Sampling replaces settings of the agent's models in the run.

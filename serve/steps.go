@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Steps are what is recorded of a run, for clients.
+// Steps lists the recorded steps of a run, for clients.
 type Steps struct {
 	Steps []Step `json:"steps"`
 	// Damaged says that the record cannot be read behind the steps.
@@ -33,7 +33,7 @@ type Step struct {
 	// Values are the session values that JSON can express, Types the Go types of the others.
 	Values map[string]json.RawMessage `json:"values,omitempty"`
 	Types  map[string]string          `json:"types,omitempty"`
-	// Remaining is how many turns the model has left.
+	// Remaining is the number of turns that the model has left.
 	Remaining *int `json:"remaining,omitempty"`
 	// Call is the tool call, and Text or Result what came of it.
 	Call   *StepCall          `json:"call,omitempty"`

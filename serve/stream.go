@@ -54,7 +54,7 @@ type StreamConfig struct {
 	Behind uint64
 	// Follow continues where the run waits or was stopped. The default is to end there.
 	Follow bool
-	// OnDisconnect is what becomes of the run when the client goes away.
+	// OnDisconnect decides about the run when the client goes away.
 	OnDisconnect Disconnect
 	// Header is set beside the headers of all streams.
 	Header http.Header
@@ -65,7 +65,7 @@ type StreamConfig struct {
 	Broken func(p *Problem, out *Frames)
 }
 
-// Frames are where a protocol writes server-sent events.
+// Frames takes the server-sent events of a protocol.
 type Frames struct {
 	out   *stream
 	muted bool
@@ -76,7 +76,7 @@ type Frames struct {
 	room []byte
 }
 
-// ID is that of the event that is translated, for frames that a client may come back behind; "" for what belongs to none.
+// ID returns the ID of the event that is translated, for frames that a client may come back behind; "" for others.
 func (f *Frames) ID() string {
 	if f.at == nil {
 		return ""

@@ -25,7 +25,7 @@ type Thread struct {
 	cursor string
 }
 
-// Cursor is where a list continues behind the thread.
+// Cursor returns the position behind the thread, for the After of a list.
 func (t *Thread) Cursor() string { return t.cursor }
 
 // ThreadMessage is a message of a thread.
@@ -36,7 +36,7 @@ type ThreadMessage struct {
 	ClientID string `json:"client_id,omitempty"`
 	// Run is the run that it was said in, "" for notes.
 	Run string `json:"run,omitempty"`
-	// Agent is who said it, "" for what was asked.
+	// Agent names the agent that said it, "" for the user's messages.
 	Agent   string         `json:"agent,omitempty"`
 	Message runlog.Message `json:"message"`
 	// Open: the turn has not ended. What is said in it is not there before it waits or ends.

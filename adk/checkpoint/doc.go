@@ -24,31 +24,31 @@ import "github.com/weftgo/weft/internal/core"
 //	Set(ctx context.Context, checkPointID string, checkPoint []byte) error
 type Store = core.CheckPointStore
 
-// Deleter is what a store may also offer. Its method is
+// Deleter removes checkpoints. A store may offer it. Its method is
 //
 //	Delete(ctx context.Context, checkPointID string) error
 type Deleter = core.CheckPointDeleter
 
-// Lister is what a store may also offer: the IDs there are, by prefix, with when they were written last. Its method is
+// Lister lists IDs by prefix, with the time of the last write. A store may offer it. Its method is
 //
 //	ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error]
 type Lister = core.CheckPointLister
 
-// Info is what a [Lister] says of one ID.
+// Info describes one ID of a [Lister].
 //
 //   - ID: under which something was saved
 //   - Modified: when that was written last
 type Info = core.CheckPointInfo
 
-// Journal is what a store may also offer: an append-only list of records for each ID. Its methods are
+// Journal keeps an append-only list of records for each ID. A store may offer it. Its methods are
 //
 //	AppendRecord(ctx context.Context, checkPointID string, record []byte) error
 //	ReadRecords(ctx context.Context, checkPointID string) ([][]byte, error)
 //	RemoveRecords(ctx context.Context, checkPointID string) error
 type Journal = core.CheckPointJournal
 
-// RecordsFrom is what a [Journal] may also offer: the records behind the first so many, for who has read those. Conversations
-// read less with it. Its method is
+// RecordsFrom reads the records behind the first ones, for callers that have read those. A [Journal] may offer it.
+// Conversations read less with it. Its method is
 //
 //	ReadRecordsFrom(ctx context.Context, checkPointID string, from int) ([][]byte, error)
 type RecordsFrom = core.RecordsFrom

@@ -43,7 +43,7 @@ const abandonedAfter = time.Hour
 // its lock, until it continues or is killed, or their contexts end. On Windows a run whose process is frozen, and not
 // dead, cannot be taken over: the system does not let go of a file that is open.
 type FileStore struct {
-	// Retention is how long runs are kept. It must not be changed when the store is in use.
+	// Retention sets the time for which runs are kept. It must not be changed when the store is in use.
 	Retention Retention
 
 	dir  string

@@ -16,7 +16,7 @@ import (
 // value is an empty store. A call whose context has ended does nothing and returns the error of the context. Of the
 // runs that have ended it keeps the last 10,000.
 type MemoryStore struct {
-	// Retention is how long runs are kept. It must not be changed when the store is in use.
+	// Retention sets the time for which runs are kept. It must not be changed when the store is in use.
 	Retention Retention
 	// Clock is the clock of the store, for tests. The default is time.Now.
 	Clock func() time.Time

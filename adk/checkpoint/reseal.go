@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// ValueKind is what a value is that a store keeps of a run.
+// ValueKind names the kind of a value that a store keeps of a run.
 type ValueKind string
 
 // The kinds of values: a checkpoint, a record of a journal, an answer, the result of a run, and of a question the Info, as
@@ -24,7 +24,8 @@ const (
 	SummaryValue    ValueKind = "summary"
 )
 
-// Rewriter is a store that can replace how the values of a run are encoded. MemoryStore and the stores on SQL, Redis and NATS are.
+// Rewriter is a store that can replace how the values of a run are encoded. MemoryStore and the stores on SQL, Redis and
+// NATS are.
 type Rewriter interface {
 	// Rewrite replaces each value of an ID by what f makes of it: all of them or, with an error, none. It changes nothing
 	// else, and may be called while somebody holds the run. Of an ID that is not there it does nothing. f may be called
@@ -32,9 +33,9 @@ type Rewriter interface {
 	Rewrite(ctx context.Context, id string, f func(kind ValueKind, value []byte) ([]byte, error)) error
 }
 
-// Reseal has all values of a sealed store sealed with the current key: then keys before it are needed no more. It returns of
-// how many IDs it has rewritten something. It may run beside everything else, and again after an error. The store is one that
-// [Seal] or [SealWith] has made, on a [Rewriter].
+// Reseal has all values of a sealed store sealed with the current key: then keys before it are needed no more. It returns
+// of how many IDs it has rewritten something. It may run beside everything else, and again after an error. The store is one
+// that [Seal] or [SealWith] has made, on a [Rewriter].
 func Reseal(ctx context.Context, store RunStore) (n int, err error) {
 	s, ok := As[*sealed](store)
 	if !ok {

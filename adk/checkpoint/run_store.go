@@ -60,7 +60,7 @@ type Lease = core.RunLease
 //   - Create: make the run if there is none
 type LeaseRequest = core.LeaseRequest
 
-// NewRun is what a run is made of.
+// NewRun describes a run to be made.
 //
 //   - Agent, Queue: by which workers find it
 //   - Parent, ParentPoint: the run, and its question, that is answered when this one ends
@@ -77,7 +77,7 @@ type NewRun = core.NewRun
 //   - Agents: any of these
 type Due = core.Due
 
-// Status is what a run has come to: [Ready], [Running], [Waiting], [Paused], [Done] or [Failed].
+// Status is the state of a run: [Ready], [Running], [Waiting], [Paused], [Done] or [Failed].
 type Status = core.RunStatus
 
 // The states of a run.
@@ -90,7 +90,7 @@ const (
 	Failed  = core.RunFailed // it can be resumed after its last step
 )
 
-// RunInfo is what a store knows of a run: neither messages nor results.
+// RunInfo describes a run, without messages and results.
 //
 //   - Tenant, ID, Agent, Queue, Parent, Key: which run
 //   - Status: what it has come to
@@ -128,7 +128,7 @@ type Usage = core.RunUsage
 //   - Answered: whether it has an answer
 type WaitPoint = core.WaitPoint
 
-// Settlement is what a run has come to when its lease is given back.
+// Settlement describes the state of a run whose lease is given back.
 //
 //   - Status: of the run
 //   - Waiting: its questions
@@ -149,7 +149,7 @@ type Settlement = core.Settlement
 //   - Run: what it is made of
 type ChildRun = core.ChildRun
 
-// Answer is what somebody says to a question of a run.
+// Answer is the answer of a person or program to a question of a run.
 //
 //   - Point: the ID of the interrupt point
 //   - Data: JSON, or a value encoded by the type registry; nil says nothing
@@ -188,7 +188,7 @@ type Inspector = core.RunInspector
 //   - Limit: how many; 0 means all
 type Query = core.RunQuery
 
-// Cursor is where a list continues behind a run: the After of a [Query].
+// Cursor returns the position behind a run, for the After of a [Query].
 func Cursor(r RunInfo) string { return core.RunCursor(r) }
 
 // Inbox takes what others have for a run. Its methods are
@@ -218,13 +218,13 @@ type Waker = core.RunWaker
 // Remove removes everything of a run; with force also of one that somebody holds. Sweep removes runs that have expired.
 type Janitor = core.RunJanitor
 
-// Swept is what a sweep did.
+// Swept reports what a sweep removed and changed.
 //
 //   - Runs: how many it removed
 //   - More: there are more
 type Swept = core.Swept
 
-// Retention is how long runs are kept after they came to a state. 0 is the default, a negative time for ever.
+// Retention sets the time for which runs are kept after they came to a state. 0 is the default, a negative time for ever.
 //
 //   - Done: default 24 hours
 //   - Failed: default 7 days

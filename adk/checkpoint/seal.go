@@ -73,7 +73,7 @@ var (
 // make a tenant's data unreadable, give the tenant a store with keys of its own, and forget them.
 func Seal(store RunStore, keys Keys) RunStore { return &sealed{store: store, keys: keys} }
 
-// SealOptions are what [SealWith] can do more than [Seal].
+// SealOptions configures [SealWith].
 type SealOptions struct {
 	// HashIDs, of at least 16 bytes, has IDs of runs, of their parents, and keys stored as their HMAC-SHA256 under it, such
 	// as where an ID is the number of a customer. It must stay the same as long as the store has runs. The default is to

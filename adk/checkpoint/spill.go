@@ -32,10 +32,10 @@ type Blobs interface {
 	List(ctx context.Context, prefix string) iter.Seq2[BlobInfo, error]
 }
 
-// BlobInfo is what is listed of a value.
+// BlobInfo describes a stored value in a list.
 type BlobInfo struct {
 	Name string
-	// Put is when it was stored.
+	// Put is the time at which it was stored.
 	Put time.Time
 }
 

@@ -17,7 +17,7 @@ const Main Branch = ""
 // Position is the place of a turn on its branch: the first turn has 1. 0 is the place before it.
 type Position int64
 
-// MaxDepth is how many forks may lie between a branch and the main one.
+// MaxDepth limits the number of forks between a branch and the main one.
 const MaxDepth = 100
 
 // Store keeps conversations. All of its methods are safe for concurrent use, by goroutines and by the processes that
@@ -55,34 +55,34 @@ type Store interface {
 	Fork(ctx context.Context, id string, from Branch, at Position, name Branch) error
 }
 
-// Sweeper is what a [Store] offers that can remove what has expired. Those of [NewStore] on a store that lists do. Nobody
-// calls it by itself: call it now and then, for example once an hour in one process; several at once do no harm.
+// Sweeper removes conversations that have expired. A [Store] may offer it; those of [NewStore] on a store that lists do.
+// Nobody calls it by itself: call it now and then, for example once an hour in one process; several at once do no harm.
 type Sweeper interface {
 	// Sweep removes at most limit conversations that have expired, and what is left of those whose deletion was cut short,
 	// each with all its branches. It looks at each conversation there is.
 	Sweep(ctx context.Context, limit int) (Swept, error)
 }
 
-// Swept is what a sweep has done.
+// Swept reports what a sweep removed.
 type Swept struct {
 	Conversations int
 	// More says that there is more to remove than the limit.
 	More bool
 }
 
-// Info is what is known of a conversation besides what was said.
+// Info describes a conversation, without its messages.
 type Info struct {
 	ID string
 	// User is whom it belongs to, as the application names people.
 	User, Title string
 	Tags        map[string]string
-	// Created is when it was made, Updated when it changed last. The store sets them.
+	// Created is the time at which it was made, Updated the time of its last change. The store sets them.
 	Created, Updated time.Time
-	// Expires is when it ends: from then on there is none. The zero time is never.
+	// Expires is the time at which it ends: from then on there is none. The zero time is never.
 	Expires time.Time
 }
 
-// Cursor is where a list continues behind the conversation.
+// Cursor returns the position behind the conversation, for the After of a list.
 func (i Info) Cursor() string { return fmt.Sprintf("%016x.%s", i.Updated.UnixMicro(), i.ID) }
 
 // Query says which conversations are listed. What is empty does not matter.

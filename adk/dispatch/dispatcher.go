@@ -24,8 +24,8 @@ type TypedMaker[M adk.MessageType] func(
 // TypedAgents makes runners by the name of the agent. Every process should know the same names.
 type TypedAgents[M adk.MessageType] map[string]TypedMaker[M]
 
-// ErrNotMine reports that this worker cannot execute a run, such as one that another build of the program has begun. The run is
-// released, and another worker takes it a few seconds later.
+// ErrNotMine reports that this worker cannot execute a run, such as one that another build of the program has begun. The
+// run is released, and another worker takes it a few seconds later.
 var ErrNotMine = errors.New("this worker does not execute the run")
 
 // Runs is the maker of an agent that is the same for all runs.
@@ -38,16 +38,16 @@ func Runs[M adk.MessageType](agent adk.TypedAgent[M]) TypedMaker[M] {
 
 // TypedConfig configures a dispatcher. The zero value can submit, answer, stop and inspect runs, and execute none.
 type TypedConfig[M adk.MessageType] struct {
-	// Agents are those whose runs this process can execute.
+	// Agents lists the agents whose runs this process can execute.
 	Agents TypedAgents[M]
 	// Owner is the name of the process in the store, for people. The default is host, process and a random part.
 	Owner string
-	// TTL is how long after the death of a process its runs are continued by others. The default is 30 seconds, at least
+	// TTL is the time after the death of a process at which others continue its runs. The default is 30 seconds, at least
 	// one.
 	TTL time.Duration
-	// MaxAttempts is how often a run may kill its process, without a step in between, before it fails. The default is 10.
-	// From a third of it on, a process executes one such run at a time, until that makes a step: so that those do not fail
-	// which only died with it.
+	// MaxAttempts limits the number of times that a run kills its process without a step in between; then it fails. The
+	// default is 10. From a third of it on, a process executes one such run at a time, until that makes a step: so that
+	// those do not fail which only died with it.
 	MaxAttempts int
 	// Retry decides whether a run that failed is continued after its last step, and when; failures is how often it failed
 	// since it was last undisturbed, at least 1. The default tries again after errors of the store and of connections, and
@@ -135,7 +135,7 @@ type Front[M adk.MessageType] interface {
 	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
 }
 
-// Forker is what a [Front] offers if the steps of its runs can be read, and forks of them made and continued. A
+// Forker reads the steps of runs, and makes and continues forks of them. A [Front] may offer it. A
 // [TypedDispatcher] does.
 type Forker interface {
 	Steps(ctx context.Context, id string) ([]adk.Step, error)
@@ -143,7 +143,7 @@ type Forker interface {
 	Continue(ctx context.Context, id string) error
 }
 
-// RunCounter is what a [Front] offers if it counts runs by their status without listing them. A [TypedDispatcher] does.
+// RunCounter counts runs by their status without listing them. A [Front] may offer it. A [TypedDispatcher] does.
 type RunCounter interface {
 	Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error)
 }

@@ -30,11 +30,12 @@ type TypedJob[M adk.MessageType] struct {
 	ID string
 	// Agent is the name under which workers know the agent. Required.
 	Agent string
-	// Queue is where workers look for it. The default is "".
+	// Queue names the queue in which workers look for the run. The default is "".
 	Queue string
-	// Messages are what the agent is asked. Required.
+	// Messages is the input of the agent. Required.
 	Messages []M
-	// SessionValues are those that the run begins with. Their types must be registered (schema.RegisterName).
+	// SessionValues sets the session values at the beginning of the run. Their types must be registered
+	// (schema.RegisterName).
 	SessionValues map[string]any
 	// Streaming has the agent stream its answers.
 	Streaming bool
@@ -46,11 +47,11 @@ type TypedJob[M adk.MessageType] struct {
 	Tags map[string]string
 	// Priority: of the runs that are due, those with a higher one are taken first. The default is 0.
 	Priority int
-	// NotBefore is when the run becomes due. The default is now.
+	// NotBefore is the time at which the run becomes due. The default is now.
 	NotBefore time.Time
-	// Deadline is when the run is stopped and fails, wherever it is. The zero time is never.
+	// Deadline is the time at which the run is stopped and fails, wherever it is. The zero time is never.
 	Deadline time.Time
-	// Trace is what Config.Context gets, to join the spans of the run to those of whoever submitted it.
+	// Trace is passed to Config.Context, to join the spans of the run to those of its submitter.
 	Trace string
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Progress is how far a stretch is. It says nothing of what is in the run.
+// Progress reports how far a stretch has come, and nothing of the content of the run.
 type Progress struct {
-	// Token is that of the lease, 0 until there is one.
+	// Token is the token of the lease, 0 until there is one.
 	Token uint64
-	// Steps is how many steps the stretch has saved.
+	// Steps counts the steps that the stretch has saved.
 	Steps int
 	// Tools are the names of the tools whose calls have not returned, in order. A tool that streams has returned when its
 	// stream begins.

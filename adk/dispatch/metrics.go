@@ -48,7 +48,7 @@ const (
 	// ObserveLag is for how long a run was due before it was taken, ObserveStretch how long it was executed.
 	ObserveLag     Histogram = "lag"
 	ObserveStretch Histogram = "stretch"
-	// ObserveRenewal is how long the store took to renew a lease.
+	// ObserveRenewal observes the time that the store took to renew a lease.
 	ObserveRenewal Histogram = "renewal"
 )
 

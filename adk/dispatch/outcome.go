@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TypedOutcome is what a run has come to.
+// TypedOutcome holds the state of a run after a stretch, and its result.
 type TypedOutcome[M adk.MessageType] struct {
 	Status checkpoint.Status
 	// Result is the last message of a run that is done, nil if there was none, and Agent who said it.
@@ -19,10 +19,10 @@ type TypedOutcome[M adk.MessageType] struct {
 	Agent  string
 	// Waiting are the questions of a run that waits.
 	Waiting []checkpoint.WaitPoint
-	// WakeAt is when a run that is ready or waits becomes due by itself.
+	// WakeAt is the time at which a run that is ready or waits becomes due by itself.
 	WakeAt time.Time
-	// Err is why a run failed, or was stopped. Only the process that executed it has the error itself; others have its
-	// text.
+	// Err is the error of a run that failed or was stopped. Only the process that executed it has the error itself; others
+	// have its text.
 	Err error
 }
 

@@ -211,7 +211,7 @@ func (d *TypedDispatcher[M]) refusal(info checkpoint.RunInfo, now time.Time) *ch
 	return &checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err}
 }
 
-// PoisonedError is why a run failed that killed its process again and again.
+// PoisonedError is the error of a run that has failed because it killed its process again and again.
 type PoisonedError struct {
 	ID       string
 	Attempts int

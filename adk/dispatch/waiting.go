@@ -21,8 +21,8 @@ const (
 	// lookAtChildren is how soon a run looks whether a run that it waits for has ended without an answer to it: one that
 	// had ended before it was waited for. It looks less and less often.
 	lookAtChildren = time.Minute
-	// lookAgainAtChildren is how soon it looks if it has waited for the same run before it was resumed for something else: that
-	// may have ended meanwhile.
+	// lookAgainAtChildren is how soon it looks if it has waited for the same run before it was resumed for something else:
+	// that may have ended meanwhile.
 	lookAgainAtChildren = time.Second
 )
 
@@ -84,7 +84,7 @@ type childInfo struct {
 type ChildOutcome struct {
 	// Message is the last message of the run: a *schema.Message or *schema.AgenticMessage, nil if there was none.
 	Message any
-	// Err is why the run failed, "" if it did not.
+	// Err is the text of the error of a run that failed, "" for others.
 	Err string
 }
 

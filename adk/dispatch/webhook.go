@@ -18,7 +18,7 @@ import (
 type Webhook struct {
 	// Token names the question, and proves that whoever has it was given it.
 	Token string `json:"token"`
-	// Expires is when the answer is an adk.AnswerExpired. The zero time is never.
+	// Expires is the time from which the answer is an adk.AnswerExpired. The zero time is never.
 	Expires time.Time `json:"expires,omitzero"`
 }
 

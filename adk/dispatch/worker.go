@@ -16,26 +16,26 @@ import (
 
 // WorkerConfig configures [TypedDispatcher.Work]. The zero value works.
 type WorkerConfig struct {
-	// Queues are those whose runs are executed. The default is all.
+	// Queues lists the queues whose runs are executed. The default is all.
 	Queues []string
-	// Slots is how many runs are executed at the same time. The default is 64.
+	// Slots limits the number of runs executed at the same time. The default is 64.
 	Slots int
 	// Pool has the worker share its slots with others, in place of Slots: with those of other tenants, each of which has a
 	// dispatcher on its own part of a store and a worker of its own.
 	Pool *Pool
-	// Poll is how often an idle worker looks for runs that are due, with a jitter of 30 percent. The default is a second,
-	// at least 10 ms.
+	// Poll is the interval at which an idle worker looks for runs that are due, with a jitter of 30 percent. The default is
+	// a second, at least 10 ms.
 	Poll time.Duration
-	// DrainTimeout is how long, when the worker ends, its runs may take to come to a place where nothing is lost. Then
+	// DrainTimeout limits the time, when the worker ends, in which its runs come to a place where nothing is lost. Then
 	// they are stopped at once: calls in flight are abandoned. The default is 25 seconds; negative is at once.
 	DrainTimeout time.Duration
 	// Hurry ends the DrainTimeout early when it is closed, such as because the process has no more time. Before the worker
 	// ends it does nothing. The default is nil.
 	Hurry <-chan struct{}
-	// SweepEvery is how often runs that have expired are removed, and events that are old. The default is a minute,
+	// SweepEvery is the interval at which expired runs and old events are removed. The default is a minute,
 	// negative never.
 	SweepEvery time.Duration
-	// KeepEvents is how long the events of a run stay in the store of Config.Log after its end: see
+	// KeepEvents is the time for which the events of a run stay in the store of Config.Log after its end: see
 	// [TypedDispatcher.Sweep].
 	KeepEvents time.Duration
 }

@@ -12,7 +12,7 @@ type PricedCall struct {
 	// Provider and Model are those that were asked; either may be empty.
 	Provider, Model string
 	Usage           schema.TokenUsage
-	// Extra is that of the answer.
+	// Extra is the Extra of the answer.
 	Extra map[string]any
 }
 

@@ -9,7 +9,7 @@ import (
 // RunStartData is the beginning of a stretch of a run.
 type RunStartData struct {
 	Agent string `json:"agent"`
-	// Input is what the run was asked, nothing for one that is resumed.
+	// Input is the input of the run, empty for one that is resumed.
 	Input     []Message `json:"input"`
 	Streaming bool      `json:"streaming"`
 
@@ -33,7 +33,7 @@ type Fork struct {
 	Step int    `json:"step"`
 }
 
-// Status is what a stretch of a run has come to.
+// Status says how a stretch of a run ended.
 type Status string
 
 // The values of a [Status]. A run that was interrupted or cancelled may continue; the others have ended.
@@ -97,14 +97,14 @@ type ModelStartData struct {
 	Params   *Settings `json:"params,omitempty"`
 }
 
-// Input is what a model is asked, as a change: the first Keep messages of the model.start before it in the same agent,
+// Input is the request to a model, as a change: the first Keep messages of the model.start before it in the same agent,
 // then Add.
 type Input struct {
 	Keep int       `json:"keep"`
 	Add  []Message `json:"add"`
 }
 
-// Settings are those that a call ran with, as far as the provider reports them.
+// Settings holds the settings that a call ran with, as far as the provider reports them.
 type Settings struct {
 	Temperature float32  `json:"temperature,omitempty"`
 	TopP        float32  `json:"top_p,omitempty"`
@@ -112,7 +112,7 @@ type Settings struct {
 	Stop        []string `json:"stop,omitempty"`
 }
 
-// DeltaKind is what a piece of an answer is.
+// DeltaKind names the kind of a piece of an answer.
 type DeltaKind string
 
 // The kinds of pieces.
@@ -131,7 +131,7 @@ type ModelDeltaData struct {
 	Index *int   `json:"index,omitempty"`
 	// Name is the tool that is called.
 	Name string `json:"name,omitempty"`
-	// Chars is how long the text was that a policy left out.
+	// Chars is the length of the text that a policy left out.
 	Chars int `json:"chars,omitempty"`
 }
 
@@ -200,12 +200,12 @@ type MessageData struct {
 	Error   *Err    `json:"error,omitempty"`
 }
 
-// InterruptData is what a run waits for.
+// InterruptData lists the questions that a run waits for.
 type InterruptData struct {
 	Points []Point `json:"points"`
 }
 
-// PointKind is what a [Point] asks for.
+// PointKind names the kind of answer that a [Point] asks for.
 type PointKind string
 
 // The kinds of points.
@@ -240,7 +240,7 @@ type ResumeData struct {
 	Answers map[string]json.RawMessage `json:"answers"`
 }
 
-// ActionKind is what an agent has the runtime do.
+// ActionKind names an action that an agent asks of the runtime.
 type ActionKind string
 
 // The kinds of actions.
@@ -250,14 +250,14 @@ const (
 	Break    ActionKind = "break"
 )
 
-// ActionData is what an agent has the runtime do.
+// ActionData describes an action that an agent asks of the runtime.
 type ActionData struct {
 	Kind ActionKind `json:"kind"`
 	To   string     `json:"to,omitempty"`
 }
 
-// ProgressData is how far something is. It is recorded of an event whose AgentOutput.CustomizedOutput is a ProgressData,
-// or a pointer to one, such as one that a tool sends by adk.SendEvent.
+// ProgressData reports the progress of a call or a run. It is recorded of an event whose AgentOutput.CustomizedOutput is a
+// ProgressData, or a pointer to one, such as one that a tool sends by adk.SendEvent.
 type ProgressData struct {
 	// Call is the tool call that it is about, if it is. The producer sets the model's ID (compose.GetToolCallID); the event
 	// has the name of the call in the log.
@@ -275,7 +275,7 @@ type CustomData struct {
 
 // SavedData says that the run can continue from here.
 type SavedData struct {
-	// Step is how many steps are saved.
+	// Step is the number of steps that are saved.
 	Step int `json:"step"`
 }
 

@@ -12,7 +12,7 @@ import (
 // Version is the version of the format of events, their member v.
 const Version = 1
 
-// Type is what an [Event] says, and which type its Data has. Readers ignore types that they do not know.
+// Type names the kind of an [Event], which decides the type of its Data. Readers ignore types that they do not know.
 type Type string
 
 // The types of events, with the type of their Data.
@@ -59,10 +59,10 @@ type Event struct {
 	Token uint64
 	// From is the first of several deltas that were joined to this one, 0 if it is one alone.
 	From uint64
-	// T is when it happened, in microseconds since 1970.
+	// T is the time of the event, in microseconds since 1970.
 	T    int64
 	Type Type
-	// Span is what it belongs to, and Parent what that is inside of.
+	// Span is the span that the event belongs to, and Parent the span around that.
 	Span, Parent SpanID
 	// Agent is the agent at work, Path the way to it from the outermost one, by names.
 	Agent string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Policy is what of the events is stored.
+// Policy selects the parts of events that are stored.
 type Policy int
 
 const (
@@ -22,23 +22,24 @@ const (
 
 // Config configures a [Log]. The zero value keeps runs in memory.
 type Config struct {
-	// Store is where events are kept beside the memory of the process, for other processes and for later. The default is
+	// Store keeps events outside of the memory of the process, for other processes and for later. The default is
 	// nil: readers of other processes and of runs that have ended for longer than Linger find nothing.
 	Store Store
-	// Policy is what of the events is stored. It does not concern readers of a run in the process that executes it.
+	// Policy selects the parts of events that are stored. It does not concern readers of a run in the process that executes
+	// it.
 	Policy Policy
 	// Redact changes an event before it is stored, after Policy. It must change copies of what the event refers to. A panic
 	// of it, or an event without a Type, leaves the event out.
 	Redact func(Event) Event
 	// Media has base64 media of more than 4 KiB stored. The default replaces them by their type, length and SHA-256.
 	Media bool
-	// Linger is how long a run stays in memory after it has ended or stopped. The default is 10 minutes, negative is not
-	// at all.
+	// Linger is the time for which a run stays in memory after it has ended or stopped. The default is 10 minutes, negative
+	// is not at all.
 	Linger time.Duration
 	// MaxEvents, MaxBytes and MaxRuns bound the memory: events and bytes of a run, 10,000 and 8 MiB by default, and runs
 	// that have ended or stopped, 1,000 by default.
 	MaxEvents, MaxBytes, MaxRuns int
-	// Price is what calls of models cost, for the ends of runs; see [CataloguePrice]. The default is nil: not known.
+	// Price returns the cost of calls of models, for the ends of runs; see [CataloguePrice]. The default is nil: not known.
 	Price Price
 	// Ended is given the end of each stretch of a run that this process has recorded, such as to log it: a run that waits
 	// has ended one. It is called in the goroutine of the run, which waits for it; a panic is logged. The default is nil.

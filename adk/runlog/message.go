@@ -16,10 +16,10 @@ type Message struct {
 	Shape   *MessageShape
 }
 
-// MessageShape is what is left of a message without its text.
+// MessageShape describes a message without its text.
 type MessageShape struct {
 	Role string `json:"role"`
-	// Chars is how many bytes of text it has, Media how many other parts.
+	// Chars counts the bytes of its text, Media its other parts.
 	Chars int      `json:"chars"`
 	Media int      `json:"media,omitempty"`
 	Calls []string `json:"calls,omitempty"`

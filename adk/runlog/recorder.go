@@ -65,8 +65,8 @@ type span struct {
 	call     string
 	callID   string
 	place    int
-	// piece is the event of pieces of a model's answer, but for T, Seq and Data; text and reasoning are what such pieces have
-	// in common.
+	// piece is the event of pieces of a model's answer, but for T, Seq and Data; text and reasoning are what such pieces
+	// have in common.
 	piece           *Event
 	text, reasoning *ModelDeltaData
 	// start is that of the call of a model.
@@ -133,7 +133,7 @@ const (
 
 // RunInfo says what is recorded about a run beside what happens in it.
 type RunInfo struct {
-	// ID is that of the run. It is required.
+	// ID is the ID of the run. It is required.
 	ID string
 	// Thread and Conversation are what the run belongs to.
 	Thread, Conversation string
@@ -273,8 +273,8 @@ func (r *recorder) markSaved() {
 // awaitsEvent reports whether the end of an accepted answer is held for the event that has it, with mu locked.
 func (s *span) awaitsEvent() bool { return s.stands && !s.shown && s.phase == spanHeld }
 
-// releaseBelow records the ends that are held below an agent, with mu locked. What shows only later how it ended, such as
-// a tool whose event comes at the end of the run, stays held if all is false. So does what comes behind an answer whose event
+// releaseBelow records the ends that are held below an agent, with mu locked. What shows only later how it ended, such as a
+// tool whose event comes at the end of the run, stays held if all is false. So does what comes behind an answer whose event
 // is still to come: what was said stays in its order.
 func (s *span) releaseBelow(all bool) {
 	for i := 0; i < len(s.below); {

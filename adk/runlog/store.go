@@ -29,7 +29,7 @@ type Store interface {
 	Delete(ctx context.Context, run string) error
 }
 
-// Info is what a store has of a run.
+// Info describes the events that a store has of a run.
 type Info struct {
 	Run string
 	// First and Last are the positions of the first and the last event that are there. First.Seq is above 1 if the log
@@ -37,17 +37,17 @@ type Info struct {
 	First, Last Cursor
 	// End is the status of the last event, if that is a [RunEnd], else "".
 	End Status
-	// Updated is when the store was last given an event, by its clock.
+	// Updated is the time at which the store was last given an event, by its clock.
 	Updated time.Time
 }
 
 // Query says which runs are listed; what is empty does not matter.
 type Query struct {
-	// Prefix is how the IDs begin.
+	// Prefix selects the IDs that begin with it.
 	Prefix string
 	// UpdatedBefore: nothing was written since then.
 	UpdatedBefore time.Time
-	// Limit is how many; 0 means all.
+	// Limit is the largest number of runs; 0 means all.
 	Limit int
 }
 

@@ -15,7 +15,7 @@ import (
 type Config struct {
 	// Agent is the agent that is run, if the pattern that the handler is mounted at has no {agent}.
 	Agent string
-	// OnDisconnect is what becomes of a run whose client goes away. The default stops it after 30 seconds.
+	// OnDisconnect decides about a run whose client goes away. The default stops it after 30 seconds.
 	OnDisconnect *serve.Disconnect
 	// TrustHistory takes all messages of a client for what was said, in place of the history of the server. AllowSystem
 	// takes system messages, too.
@@ -35,8 +35,8 @@ type Config struct {
 // Handler serves the protocol: a POST is a run, or an answer to one that waits; a POST that was sent before is given the
 // same run. A GET with ?threadId= watches the run of a thread again from its beginning, and is answered with 204 if none is
 // executed; a GET of a path that ends with /{threadId}/runs/{runId} watches that run, whether it has ended or not. Both
-// continue behind the header Last-Event-ID, if there is one. A GET of a path that ends with /capabilities says what the agent
-// and the server can do.
+// continue behind the header Last-Event-ID, if there is one. A GET of a path that ends with /capabilities says what the
+// agent and the server can do.
 func Handler(server *serve.Server, conf Config) http.Handler {
 	h := &handler{server, conf, serve.CancelAfter(30 * time.Second)}
 	if conf.OnDisconnect != nil {

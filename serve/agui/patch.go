@@ -19,7 +19,7 @@ var errMore = errors.New("there is more than one value")
 type operation struct {
 	Op   string
 	Path string
-	// Value is what is added or put in place, for "add" and "replace".
+	// Value is the new value, for "add" and "replace".
 	Value any
 }
 

@@ -31,7 +31,7 @@ type event struct {
 	Message         string   `json:"message,omitempty"`
 	Code            string   `json:"code,omitempty"`
 	Description     string   `json:"description,omitempty"`
-	// Result is what a run, or a sub-agent, has come to, Messages all that the client shows.
+	// Result is the result of a run or of a sub-agent, Messages all messages that the client shows.
 	Result   any               `json:"result,omitempty"`
 	Messages []json.RawMessage `json:"messages,omitempty"`
 }

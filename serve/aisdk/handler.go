@@ -15,7 +15,7 @@ import (
 type Config struct {
 	// Version is the major version of the AI SDK that the page uses: 6 or 7. The default is 6.
 	Version int
-	// OnDisconnect is what becomes of a run whose page goes away. The default stops it after 30 seconds.
+	// OnDisconnect decides about a run whose page goes away. The default stops it after 30 seconds.
 	OnDisconnect *serve.Disconnect
 	// StaticTools are the names of tools that the page has parts of its own for; others are dynamic.
 	StaticTools []string

@@ -21,7 +21,7 @@ type input struct {
 	Trigger  string      `json:"trigger"`
 	// MessageID is the message that is made again or, if the last message is the user's, replaced by it.
 	MessageID string `json:"messageId"`
-	// Tools are those that the page brings, as it sends them in a member of its own.
+	// Tools lists the tools that the page brings, as it sends them in a member of its own.
 	Tools []serve.ClientTool `json:"tools"`
 
 	// decisions are those about calls in the last message, by the IDs of their questions.
@@ -50,7 +50,7 @@ type uiPart struct {
 	Input      json.RawMessage `json:"input"`
 	Output     json.RawMessage `json:"output"`
 	ErrorText  string          `json:"errorText"`
-	// Approval is what a person has decided about the call.
+	// Approval is a person's decision about the call.
 	Approval struct {
 		Reason string `json:"reason"`
 	} `json:"approval"`

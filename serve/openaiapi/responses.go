@@ -33,7 +33,7 @@ type responsesRequest struct {
 	} `json:"text"`
 	Tools []struct {
 		Type string `json:"type"`
-		// ServerLabel is that of a tool of type mcp.
+		// ServerLabel is the label of the server, for a tool of type mcp.
 		ServerLabel string `json:"server_label"`
 		serve.ClientTool
 	} `json:"tools"`
@@ -248,8 +248,8 @@ func (h *handler) continueResponse(
 	return run, 0, err
 }
 
-// answerRun answers a run by the items of a client that has the history: those that the run does not wait for any more are of
-// earlier times. Without others the error is one of a run that is gone.
+// answerRun answers a run by the items of a client that has the history: those that the run does not wait for any more are
+// of earlier times. Without others the error is one of a run that is gone.
 func (h *handler) answerRun(ctx context.Context, c *serve.Caller, answers itemAnswers) (serve.Run, error) {
 	run, err := c.Run(ctx, answers.run)
 	if err != nil {
@@ -272,8 +272,8 @@ func (h *handler) answerRun(ctx context.Context, c *serve.Caller, answers itemAn
 	return c.Answer(ctx, run.ID, open, false)
 }
 
-// start returns the start of the run that the request asks for. The client's history is trusted; its new messages are added by
-// the caller.
+// start returns the start of the run that the request asks for. The client's history is trusted; its new messages are added
+// by the caller.
 func (q *responsesRequest) start() (start serve.Start, err error) {
 	start = serve.Start{Agent: q.Model, TrustHistory: true,
 		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxOutputTokens}}
@@ -373,8 +373,8 @@ func (h *handler) responses(w http.ResponseWriter, r *http.Request, c *serve.Cal
 	return nil
 }
 
-// getResponse answers with a response as it is: it has ended, or is in progress. What is not kept of the request, such as its
-// format, is shown as it is by default.
+// getResponse answers with a response as it is: it has ended, or is in progress. What is not kept of the request, such as
+// its format, is shown as it is by default.
 func (h *handler) getResponse(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	id := r.PathValue("response")
 	_, text, _ := strings.Cut(strings.TrimPrefix(id, "resp_"), ".")

@@ -9,12 +9,12 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// Dialect is what differs between databases. All databases know CTEs, RETURNING, ON CONFLICT, partial indexes and
+// Dialect describes the differences of a database. All databases know CTEs, RETURNING, ON CONFLICT, partial indexes and
 // UPDATE … FROM.
 type Dialect struct {
 	// Name is for errors: "sqlite", "postgres".
 	Name string
-	// Parameter is what stands before the number of a parameter: "$" or "?".
+	// Parameter is the character before the number of a parameter: "$" or "?".
 	Parameter string
 	// Now is an expression for the time: microseconds since 1970, a 64-bit integer. It must not be that of the
 	// beginning of a transaction.

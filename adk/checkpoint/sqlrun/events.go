@@ -17,8 +17,8 @@ import (
 
 // EventsConfig configures [Store.OpenEvents]. The zero value works.
 type EventsConfig struct {
-	// Poll is how often the database is asked for events of other processes while somebody waits for some. The default
-	// is 50 ms.
+	// Poll is the interval at which the database is asked for events of other processes while a reader waits for some. The
+	// default is 50 ms.
 	Poll time.Duration
 	// Announce is called with a key after events of a run were added, for example to have other processes call
 	// [Events.WakeUp] with it. It must not block.

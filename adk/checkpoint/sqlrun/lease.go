@@ -19,8 +19,8 @@ type lease struct {
 	*storekit.Lease
 	store *Store
 	no    int64
-	// seen is how many requests to stop the row had counted at the last one that was delivered. It grows under telling, which is
-	// held for no call; noting is held while the row is read, and taken before telling.
+	// seen is how many requests to stop the row had counted at the last one that was delivered. It grows under telling,
+	// which is held for no call; noting is held while the row is read, and taken before telling.
 	seen            atomic.Int64
 	noting, telling sync.Mutex
 
@@ -89,7 +89,7 @@ func (l *lease) read(ctx context.Context, doing string) (r *row, err error) {
 	return r, err
 }
 
-// Answers are those that were given and are not used up.
+// Answers returns the answers that were given and are not used up.
 func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err error) {
 	const doing = "read the answers of"
 	r, err := l.read(ctx, doing)

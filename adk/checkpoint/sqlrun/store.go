@@ -21,15 +21,15 @@ type Config struct {
 	Reads *sql.DB
 	// Dialect says which database it is.
 	Dialect Dialect
-	// Schema is where the tables are; the default is the schema that connections use. Prefix begins the names of tables
-	// and indexes; the default is "weft_".
+	// Schema names the schema of the tables; the default is the schema that connections use. Prefix begins the names of
+	// tables and indexes; the default is "weft_".
 	Schema, Prefix string
 	// AutoMigrate has New call [Store.Migrate].
 	AutoMigrate bool
-	// Retention is how long runs are kept.
+	// Retention sets the time for which runs are kept.
 	Retention checkpoint.Retention
-	// SweepEvery is how often runs that have expired are removed when others are settled, up to 100 of them. The default is a
-	// minute; negative is never.
+	// SweepEvery is the interval at which expired runs are removed when others are settled, up to 100 of them. The default
+	// is a minute; negative is never.
 	SweepEvery time.Duration
 	// Patience is for how long a call is tried when the database is busy or out of reach. The default is a minute.
 	Patience time.Duration

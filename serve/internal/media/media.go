@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/serve"
 )
 
-// Kind is what a medium is.
+// Kind names the kind of a medium.
 type Kind string
 
 // The kinds of media.

@@ -30,7 +30,7 @@ func Handler(server *serve.Server, post, get func(w http.ResponseWriter, r *http
 	}), nil)
 }
 
-// Messages are those of a request.
+// Messages reads the messages of a request.
 type Messages interface {
 	// Fresh are the messages of the user that the list ends with, and their IDs in the page.
 	Fresh() (messages []*schema.Message, ids []string, err error)
@@ -109,7 +109,7 @@ func Fresh[T any](
 	return messages, ids, nil
 }
 
-// Trailing is where the items begin that a list ends with and that are of a kind.
+// Trailing returns the index from which all items of a list are of a kind.
 func Trailing[T any](all []T, is func(*T) bool) int {
 	at := len(all)
 	for at > 0 && is(&all[at-1]) {

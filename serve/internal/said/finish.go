@@ -13,7 +13,8 @@ const (
 	Broken                 // the provider paused, or failed, in the middle
 )
 
-// FinishOf is why an answer ended, by the word of the provider. Answers with other words, or none, are taken for whole.
+// FinishOf returns the reason for which an answer ended, by the word of the provider. Answers with other words, or none,
+// are taken for whole.
 func FinishOf(word string) Finish {
 	switch model.FinishOf(word) {
 	case model.FinishLength, model.FinishContextLength:

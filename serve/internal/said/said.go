@@ -6,7 +6,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Content is what a message of a model has.
+// Content holds the parts of a message of a model.
 type Content struct {
 	Text, Thought string
 	// Media are images, audio and videos.
@@ -36,10 +36,10 @@ func In(m *runlog.Message) (c Content) {
 	return c
 }
 
-// Result is what came of a call.
+// Result is the result of a call.
 type Result struct{ Call, Text string }
 
-// Results are those that a message has, none if it is no message of tools.
+// Results returns the results in a message, none if it is no message of tools.
 func Results(m *runlog.Message) (all []Result) {
 	switch {
 	case m == nil:
