@@ -27,7 +27,7 @@ type Reply = conversation.Reply
 type Answer struct {
 	// Text is what the agent has answered. It is empty while questions are pending.
 	Text string
-	// Messages are those of the run: the question first, then what agents and tools said, the answer last.
+	// Messages are the messages of the run: the question first, then what agents and tools said, the answer last.
 	Messages []*Message
 	// Usage counts the tokens of all calls of models in the run.
 	Usage schema.TokenUsage
@@ -162,7 +162,7 @@ var (
 	mostRuns = append(slices.Clip(readHere), inAnswer)
 )
 
-// options are those of a run: of its caller, and what the turn needs.
+// options are the options of a run: of its caller, and what the turn needs.
 func (t *turn) options(opts []Option, saved Option) []Option {
 	opts = append(slices.Clip(opts), saved)
 	opts = append(opts, readHere...)

@@ -46,7 +46,7 @@ type oneQuestion struct {
 	list    [1]*Message
 }
 
-// turnPhase is how far a turn has been read.
+// turnPhase tracks how far a turn has been read.
 //
 //	from    to        when
 //	reads   answered  the run has ended with an answer

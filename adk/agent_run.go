@@ -40,7 +40,7 @@ type agentRun[M MessageType] struct {
 	over bool
 	// answered: the run itself has emitted a model or tool message, as opposed to events that user code sends.
 	answered atomic.Bool
-	// phase is how far the turn has got.
+	// phase tracks how far the turn has got.
 	phase turnProgress
 
 	// What the run works with: that of the agent, or what BeforeAgent made of it.

@@ -89,7 +89,7 @@ func ConvAgenticCallbackOutput(output callbacks.CallbackOutput) *AgenticCallback
 	return ConvTypedCallbackOutput[*schema.AgenticMessage](output)
 }
 
-// handlers are those that options add for this agent and that its context does not have yet.
+// handlers are the handlers that options add for this agent and that its context does not have yet.
 func (x *execution[M]) handlers() []callbacks.Handler {
 	var added *agentOptions
 	for i := range x.opts {

@@ -52,7 +52,7 @@ var (
 
 // AgentCancelInfo tells how a run was cancelled.
 type AgentCancelInfo struct {
-	// Mode is where it was to stop.
+	// Mode is the safe point at which it was to stop.
 	Mode CancelMode
 	// Escalated is true if it was to stop at a safe point and then had to stop at once: because of a later cancel, or of
 	// the Timeout.

@@ -20,7 +20,7 @@ import (
 // ErrExceedMaxIterations ends a run, wrapped, whose model still calls tools when no iteration is left.
 var ErrExceedMaxIterations = errors.New("exceeds max iterations")
 
-// defaultMaxIterations is how often an agent with tools may call its model.
+// defaultMaxIterations is the number of times that an agent with tools may call its model.
 const defaultMaxIterations = 20
 
 // ToolsConfig says what tools an agent has.
@@ -74,8 +74,9 @@ type TypedChatModelAgentConfig[M MessageType] struct {
 	// MaxIterations limits the turns of the model in a run of an agent with tools, or with a middleware that judges
 	// final answers. Retries do not count. Default 20.
 	MaxIterations int
-	// SharedIterations has MaxIterations, if the run begins with this agent, limit the turns of all agents together that it is
-	// handed over to. Each keeps its own limit as well. Default false: each has its own alone, every time it gets the run.
+	// SharedIterations has MaxIterations, if the run begins with this agent, limit the turns of all agents together that it
+	// is handed over to. Each keeps its own limit as well. Default false: each has its own alone, every time it gets the
+	// run.
 	SharedIterations bool
 	// Middlewares and Handlers change how the agent works.
 	Middlewares []AgentMiddleware

@@ -87,10 +87,10 @@ func init() {
 // themselves are not.
 type scopeKey struct{}
 
-// savingTime is how long a store may take to save what has happened already.
+// savingTime limits the time that a store takes to save what has happened already.
 const savingTime = journal.SavingTime
 
-// restoredAgent is how far an agent had got in an earlier process.
+// restoredAgent tracks how far an agent had got in an earlier process.
 type restoredAgent[M MessageType] struct {
 	messages  []M
 	given     int

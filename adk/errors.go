@@ -45,7 +45,8 @@ func blamePanic(function string) {
 	panic(&safe.PanicError{Value: fmt.Errorf("%s: %w", function, err), Stack: debug.Stack()})
 }
 
-// contextEnd is why ctx has ended, nil while it has not: its error, with the cause of the caller's own if there is one.
+// contextEnd is the reason for which ctx has ended, nil while it has not: its error, with the cause of the caller's own if
+// there is one.
 func contextEnd(ctx context.Context) error {
 	ended, cause := ctx.Err(), context.Cause(ctx)
 	if ended == nil || errors.Is(cause, ended) {

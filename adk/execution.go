@@ -25,7 +25,7 @@ type rootRun[M MessageType] struct {
 	options runnerOptions
 	// recording: there are agents that may want to see what others said.
 	recording atomic.Bool
-	// journal is where the steps of the run are saved, nil if they are not.
+	// journal is the place where the steps of the run are saved, nil if they are not.
 	journal *journal.Journal
 	// held is the lease of the run, nil if it has none, and ids names its interrupt points, nil if it is not saved.
 	held *heldRun
@@ -55,14 +55,14 @@ type execution[M MessageType] struct {
 	segment core.AddressSegment
 	frame   core.Frame
 	lane    *lane[M]
-	// scope is where the agent is recorded, nil if it is not.
+	// scope is the place where the agent is recorded, nil if it is not.
 	scope *journal.Scope
 	opts  []AgentRunOption
 	// view is which cancel the agent has to obey, nil if there is none.
 	view *cancelscope.View
 	// inherits: the callback handlers of the parent are in the context already.
 	inherits bool
-	// transfers is how often the run was handed over until this agent got it.
+	// transfers is the number of times that the run was handed over until this agent got it.
 	transfers int
 
 	agentCtx context.Context
@@ -150,8 +150,8 @@ func (x *execution[M]) setAgent(agent TypedAgent[M]) {
 	x.frame = core.FrameFrom(x.Context).Enter(x.Context, &x.segment)
 }
 
-// worker is the agent of this package that does the work of one around it, which says so by a method ADK, as weft.Agent does;
-// any other agent is itself. Executed in its place it has the run to itself: its events pass once.
+// worker is the agent of this package that does the work of one around it, which says so by a method ADK, as weft.Agent
+// does; any other agent is itself. Executed in its place it has the run to itself: its events pass once.
 func worker[M MessageType](agent TypedAgent[M]) TypedAgent[M] {
 	if around, ok := agent.(interface{ ADK() TypedResumableAgent[M] }); ok {
 		if inner := around.ADK(); inner != nil {

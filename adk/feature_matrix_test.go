@@ -20,7 +20,7 @@ import (
 // tools, tools and an interrupt in between}. On each path there is a story without features, and a feature says how it
 // changes that story. A run that was interrupted and resumed has the same story as one that was not.
 
-// field is where a feature grows: one path, and what the run of it leaves.
+// field is the place where a feature grows: one path, and what the run of it leaves.
 type field[M MessageType] struct {
 	t                  *testing.T
 	d                  *dialect[M]
@@ -56,7 +56,7 @@ func (f *field[M]) story() []string {
 
 func (f *field[M]) handler(h *hooked[M]) { f.conf.Handlers = append(f.conf.Handlers, h) }
 
-// turns is how often the model answers in the story.
+// turns is the number of times that the model answers in the story.
 func (f *field[M]) turns() int {
 	if f.tools {
 		return 2
@@ -64,7 +64,7 @@ func (f *field[M]) turns() int {
 	return 1
 }
 
-// starts is how often a run was begun or taken up.
+// starts is the number of times that a run was begun or taken up.
 func (f *field[M]) starts() int {
 	if f.interrupted {
 		return 2

@@ -186,7 +186,8 @@ type origin struct {
 	// Run is its ID, "" of a run that is no fork, and At how many of its steps the fork has.
 	Run string
 	At  int
-	// Steps is how many records the journal of the fork has behind its first one. Fewer: it was not written to its end.
+	// Steps is the number of records that the journal of the fork has behind its first one. Fewer: it was not written to
+	// its end.
 	Steps int
 }
 

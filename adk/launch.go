@@ -34,7 +34,7 @@ type starter[M MessageType] interface {
 	begin(ctx context.Context, do assignment[M]) task
 }
 
-// hub is where the events of a run leave the runtime.
+// hub is the place where the events of a run leave the runtime.
 type hub[M MessageType] struct {
 	ring     eventring.Ring[*TypedAgentEvent[M]]
 	iterator AsyncIterator[*TypedAgentEvent[M]]

@@ -33,7 +33,7 @@ type AgenticMessage = *schema.AgenticMessage
 // AgenticMessageStream is a stream of agentic message chunks.
 type AgenticMessageStream = *schema.StreamReader[AgenticMessage]
 
-// messageIDKey is where a message keeps its ID.
+// messageIDKey is the place where a message keeps its ID.
 const messageIDKey = "_eino_msg_id"
 
 // messageRuntime is what stands behind the exported functions on messages, for one kind of them: see [agentRuntime].
@@ -118,7 +118,7 @@ func (ops *messageOps[M]) markedExtra(m M, with mark) map[string]any {
 
 const (
 	idLength = 36
-	// idsAtOnce is how many IDs are one block of memory, which lives as long as one of them.
+	// idsAtOnce is the number of IDs that are one block of memory, which lives as long as one of them.
 	idsAtOnce = 8
 )
 

@@ -144,7 +144,7 @@ func (t *modelTurn[M]) applyDecision(
 	})
 }
 
-// pause is how long to wait before retry number n.
+// pause is the time to wait before retry number n.
 func pause[M MessageType](
 	ctx context.Context, retry *TypedModelRetryConfig[M], d *TypedRetryDecision[M], n int,
 ) time.Duration {

@@ -32,7 +32,8 @@ type modelTurn[M MessageType] struct {
 	options []model.Option
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
-	// resumedAt is where a resumed run continues in the turn, resumeAtNode if it takes the turn from its beginning.
+	// resumedAt is the place where a resumed run continues in the turn, resumeAtNode if it takes the turn from its
+	// beginning.
 	resumedAt resumePoint
 	// about is what hooks are given about the turn.
 	about *TypedModelContext[M]

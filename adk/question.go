@@ -20,14 +20,15 @@ type Asks interface{ Asks() Question }
 
 // Question is how an interrupt is listed.
 type Question struct {
-	// Kind is approval, question, outcome, timer, run, webhook or client_tool, or the application's own. Runs do not wait for outcomes,
-	// timers and runs if people have to answer, too: whoever executes the run sees to those.
+	// Kind is approval, question, outcome, timer, run, webhook or client_tool, or the application's own. Runs do not wait
+	// for outcomes, timers and runs if people have to answer, too: whoever executes the run sees to those.
 	Kind string
 	// For is whom it waits for: users, groups, roles, as the application names them.
 	For []string
 	// Summary is one line, cut after 500 bytes.
 	Summary string
-	// Expires is when nobody has to answer any more. The answer is then an [AnswerExpired]. The zero time is never.
+	// Expires is the time at which nobody has to answer any more. The answer is then an [AnswerExpired]. The zero time is
+	// never.
 	Expires time.Time
 	// Schema is the JSON Schema of an answer that is JSON, for whoever shows a form. The default is nil: it says nothing.
 	Schema json.RawMessage

@@ -26,7 +26,7 @@ const (
 	rejectionNode      = "FinalAnswerRejection"
 )
 
-// historyRoom is how many messages fit into the history of a run before it grows.
+// historyRoom is the number of messages that fit into the history of a run before it grows.
 const historyRoom = 4
 
 // reactGraph is the loop of an agent for one list of tools, compiled. It is immutable and shared by all runs; what
@@ -112,7 +112,7 @@ type reactBuilder[M MessageType] struct {
 	out   *reactGraph[M]
 	graph *compose.Graph[[]M, M]
 	chain *modelChain[M]
-	// final is where a last message goes.
+	// final is the place where a last message goes.
 	final string
 	err   error
 }

@@ -47,7 +47,7 @@ type TypedRetryDecision[M MessageType] struct {
 	PersistModifiedInputMessages bool
 	// AdditionalOptions are added to those of the calls to come in this turn.
 	AdditionalOptions []model.Option
-	// Backoff is how long to wait before the next call. 0 leaves that to the configuration.
+	// Backoff is the time to wait before the next call. 0 leaves that to the configuration.
 	Backoff time.Duration
 	// RejectReason is for the consumer of the event stream, see [WillRetryError].
 	RejectReason any
@@ -68,7 +68,7 @@ type RetryDecision = TypedRetryDecision[*schema.Message]
 
 // TypedModelRetryConfig says when an agent calls its model again. The functions must be safe for concurrent use.
 type TypedModelRetryConfig[M MessageType] struct {
-	// MaxRetries is how many calls may follow the first one of a turn.
+	// MaxRetries is the number of calls that may follow the first one of a turn.
 	MaxRetries int
 	// ShouldRetry judges every call, also those that succeeded; nil lets the call stand. With it, answers that are
 	// not streams become events only when they stand.

@@ -68,7 +68,8 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 	return *id, nil
 }
 
-// settleStop saves a run that this process holds, and gives it back. What it has been saved with before is not written again.
+// settleStop saves a run that this process holds, and gives it back. What it has been saved with before is not written
+// again.
 func (run *runnerRun[M]) settleStop(ctx context.Context, signal *InterruptSignal, as core.RunStatus, sealed []byte) error {
 	s := core.Settlement{Status: as, Err: run.held.stopReason()}
 	inJournal := false
@@ -199,7 +200,7 @@ type resumedPast struct {
 	data []byte
 	// died: the process that had the run did not say what it had come to.
 	died bool
-	// answers are those that an earlier process was given.
+	// answers are the answers that an earlier process was given.
 	answers map[string][]byte
 	// turn is what a conversation is given to know of the run.
 	turn turnwatch.Past

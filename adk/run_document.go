@@ -56,7 +56,7 @@ type runDocument struct {
 	Stops int
 	// Origin is the run that this one is a fork of.
 	Origin origin
-	// Answers are those that the run was given and did not come to use, by the IDs of the Points that they are for.
+	// Answers are the answers that the run was given and did not come to use, by the IDs of the Points that they are for.
 	Answers map[string][]byte
 }
 
@@ -96,7 +96,7 @@ type savedPoint struct {
 	Raw bool
 	// Layer is the Data of the interrupt.
 	Layer []byte
-	// Info is that of the interrupt if it checks answers (see [Answerable]).
+	// Info is the info of the interrupt if it checks answers (see [Answerable]).
 	Info []byte
 }
 

@@ -16,8 +16,8 @@ import (
 type LeaseOptions struct {
 	// Owner is who holds the runs, for people who look at the store. The default names the host and the process.
 	Owner string
-	// TTL is how long a run is held without a sign of life, and so how long it takes until another process can take it
-	// over from one that died. A call may last much longer. The default is 30 seconds, at least a second.
+	// TTL is the time for which a run is held without a sign of life, and so how long it takes until another process can
+	// take it over from one that died. A call may last much longer. The default is 30 seconds, at least a second.
 	TTL time.Duration
 	// Off takes no leases.
 	Off bool
@@ -85,7 +85,7 @@ type heldRun struct {
 
 	mu    sync.Mutex // guards the fields below
 	phase leasePhase
-	// sign is when the last write was begun that succeeded, by the monotonic clock. (F7)
+	// sign is the time at which the last write was begun that succeeded, by the monotonic clock. (F7)
 	sign time.Time
 	// stopped is the last request to stop the run.
 	stopped *core.StopRequest
@@ -190,7 +190,7 @@ func (h *heldRun) isHeld() bool {
 	return h.phase == leaseHeld
 }
 
-// stopReason is why somebody had the run stopped, "" if nobody did.
+// stopReason is the reason for which somebody had the run stopped, "" if nobody did.
 func (h *heldRun) stopReason() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -251,8 +251,8 @@ func (h *heldRun) Settle(ctx context.Context, s core.Settlement) error {
 	return err
 }
 
-// ageOf is how long ago a time was, by the monotonic clock or by the one on the wall, whichever says longer: the former stands
-// still while a machine sleeps, and the latter may be set.
+// ageOf returns how long ago a time was, by the monotonic clock or by the one on the wall, whichever says longer: the
+// former stands still while a machine sleeps, and the latter may be set.
 func ageOf(at time.Time) time.Duration {
 	return max(time.Since(at), time.Now().Round(0).Sub(at.Round(0)))
 }

@@ -80,7 +80,7 @@ type runOutcome struct {
 	// cancelled is a *CancelError, nil if the run was not cancelled.
 	cancelled  error
 	interrupts []*InterruptCtx
-	// saveErr is why the run could not be saved.
+	// saveErr is the reason for which the run could not be saved.
 	saveErr error
 	// shownID is what a CancelError says about where the run is saved.
 	shownID func() string
@@ -106,7 +106,7 @@ type runnerOptions struct {
 	inLoop bool
 	// pieces: it has streamed answers come in pieces.
 	pieces bool
-	// maxTransfers is how often the run may be handed over, 0 for the default.
+	// maxTransfers is the number of times that the run may be handed over, 0 for the default.
 	maxTransfers int
 }
 

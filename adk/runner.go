@@ -56,8 +56,8 @@ type TypedRunnerConfig[M MessageType] struct {
 	// Lease is how the runner holds its runs, if the store hands out leases: each run is then executed by one process at a
 	// time, and its end is kept for as long as the store keeps it.
 	Lease LeaseOptions
-	// KeepEnded is how long the end of a run is kept in a store that does not hand out leases: Resume emits the last
-	// message again then. The default is not at all: a run that has ended looks like one that never was.
+	// KeepEnded is the time for which the end of a run is kept in a store that does not hand out leases: Resume emits the
+	// last message again then. The default is not at all: a run that has ended looks like one that never was.
 	KeepEnded time.Duration
 	// KeepSteps keeps the steps of runs that stop or end, for [Steps] and [Fork], until the run itself is removed. It
 	// needs [EveryStep] and a store that offers [CheckPointJournal]. The end of a run is kept with its steps: Resume emits

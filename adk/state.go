@@ -25,8 +25,8 @@ type agentState[M MessageType] struct {
 	ToolInfos         []*schema.ToolInfo
 	DeferredToolInfos []*schema.ToolInfo
 	ToolsInitialised  bool
-	// HasReturnDirectly says that the result of the call whose label ReturnDirectlyToolCallID is ends the run. Its event is held in
-	// ReturnDirectlyEvent until the other calls are done. Then only its action is kept.
+	// HasReturnDirectly says that the result of the call whose label ReturnDirectlyToolCallID is ends the run. Its event is
+	// held in ReturnDirectlyEvent until the other calls are done. Then only its action is kept.
 	HasReturnDirectly        bool
 	ReturnDirectlyToolCallID string
 	ReturnDirectlyEvent      *TypedAgentEvent[M]
@@ -40,8 +40,8 @@ type agentState[M MessageType] struct {
 	RetryAttempt int
 	// CallSeed is what the idempotency keys of the run's tool calls are made with.
 	CallSeed [2]uint64
-	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and label of the call, in a
-	// state that is saved or has been. In a run they are in sent.
+	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and label of the
+	// call, in a state that is saved or has been. In a run they are in sent.
 	ToolMsgIDs map[string]map[string]string
 	// ResumeAt says what was done already where the run stopped.
 	ResumeAt resumePoint
@@ -125,7 +125,7 @@ func (s *agentState[M]) noteSent(e sentEvent) {
 	s.sent = append(s.sent, e)
 }
 
-// sentAt is where the event of a tool result is in sent, -1 if it is not there.
+// sentAt is the place where the event of a tool result is in sent, -1 if it is not there.
 func (s *agentState[M]) sentAt(toolName, label string) int {
 	return slices.IndexFunc(s.sent, func(e sentEvent) bool { return e.label == label && e.tool == toolName })
 }
@@ -145,7 +145,7 @@ func (s *agentState[M]) moveSent() {
 	s.sent = s.sent[:0]
 }
 
-// callsInProgress is how many calls the last message makes.
+// callsInProgress is the number of calls that the last message makes.
 func (s *agentState[M]) callsInProgress() int {
 	ops := opsOf[M]()
 	if n := len(s.Messages); n > 0 && !ops.isNil(s.Messages[n-1]) {
@@ -251,7 +251,7 @@ type anyRun interface {
 	streaming() bool
 	// cancelView is which cancel the run has to obey.
 	cancelView() *cancelscope.View
-	// scopeOf is where an agent is recorded that runs in ctx as a tool, nil if the steps of the run are not saved.
+	// scopeOf is the place where an agent is recorded that runs in ctx as a tool, nil if the steps of the run are not saved.
 	scopeOf(ctx context.Context) *journal.Scope
 	// outside is the context that the run was started with.
 	outside() context.Context

@@ -155,7 +155,7 @@ func (d *runDocument) messages() (all []any, err error) {
 	return all, nil
 }
 
-// visitHistory is how far one visit of an agent has got.
+// visitHistory tracks how far one visit of an agent has got.
 type visitHistory struct {
 	path     []string
 	messages []any

@@ -74,6 +74,6 @@ func init() {
 	schema.RegisterName[*StreamCanceledError]("_eino_adk_stream_cancelled_error")
 }
 
-// cancelGrace is how long an immediate cancel waits for agents inside a tool call, which stop by themselves, and for
-// streams that are being emitted.
+// cancelGrace is the time for which an immediate cancel waits for agents inside a tool call, which stop by themselves, and
+// for streams that are being emitted.
 const cancelGrace = time.Second

@@ -115,13 +115,14 @@ func (t *transferTool[M]) comesTooLate(ctx context.Context) (late bool) {
 	return late
 }
 
-// ErrExceedMaxTransfers ends a run, wrapped, whose agents hand it over to each other more often than [WithMaxTransfers] says.
+// ErrExceedMaxTransfers ends a run, wrapped, whose agents hand it over to each other more often than [WithMaxTransfers]
+// says.
 var ErrExceedMaxTransfers = errors.New("exceeds max transfers")
 
-// defaultMaxTransfers is how often a run is handed over.
+// defaultMaxTransfers is the number of times that a run is handed over.
 const defaultMaxTransfers = 25
 
-// transferLimit is how often the run may be handed over.
+// transferLimit is the number of times that the run may be handed over.
 func (o *runnerOptions) transferLimit() int {
 	if o.maxTransfers > 0 {
 		return o.maxTransfers

@@ -2,8 +2,8 @@ package adk
 
 import "fmt"
 
-// turns is how many turns the model of an agent that begins may have: MaxIterations or, if that is less, what the agents
-// before it have left of those that all share.
+// turns is the number of turns that the model of an agent that begins may have: MaxIterations or, if that is less, what the
+// agents before it have left of those that all share.
 func (r *agentRun[M]) turns() int {
 	own := r.agent.conf.MaxIterations
 	first, used := r.sharedTurns()
@@ -14,8 +14,8 @@ func (r *agentRun[M]) turns() int {
 }
 
 // sharedTurns returns the configuration of the agent that the run began with and how many turns the agents have had that it
-// was handed over to since, if they share its limit and the run was handed over at all; nil otherwise. What was said is saved
-// with the run: a resumed one counts what came before, too.
+// was handed over to since, if they share its limit and the run was handed over at all; nil otherwise. What was said is
+// saved with the run: a resumed one counts what came before, too.
 func (r *agentRun[M]) sharedTurns() (first *TypedChatModelAgentConfig[M], used int) {
 	x := executionFrom[M](r.Context)
 	if x == nil || x.transfers == 0 {

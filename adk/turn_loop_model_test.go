@@ -23,7 +23,7 @@ type world struct {
 	agent *ChatModelAgent
 
 	mu sync.Mutex
-	// fate is where an item has ended: each in one place.
+	// fate is the place where an item has ended: each in one place.
 	fate   map[int]string
 	pushed int
 	// held are the items that the store must have.

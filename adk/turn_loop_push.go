@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/internal/cancelscope"
 )
 
-// SafePoint is where a turn may be preempted. Points add up.
+// SafePoint is the place where a turn may be preempted. Points add up.
 type SafePoint int
 
 // The safe points.

@@ -39,7 +39,7 @@ type turnEnd[T any] struct {
 	// interrupted are the items of the turn, if its run can be resumed from checkpoint.
 	interrupted []T
 	checkpoint  []byte
-	// saveErr is why the run itself could not be saved.
+	// saveErr is the reason for which the run itself could not be saved.
 	saveErr error
 }
 

@@ -37,7 +37,7 @@ type parallelState struct {
 }
 
 type parallelBranch struct {
-	// Name is that of the agent.
+	// Name is the name of the agent.
 	Name        string
 	Said        []savedItem
 	Interrupted bool

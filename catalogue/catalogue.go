@@ -13,9 +13,9 @@ import (
 
 // ModelInfo describes a model. A field that is zero is not known.
 type ModelInfo struct {
-	// ContextWindow is how many tokens the prompt and the answer may have together.
+	// ContextWindow is the number of tokens that the prompt and the answer may have together.
 	ContextWindow int
-	// MaxOutput is how many tokens an answer may have.
+	// MaxOutput is the number of tokens that an answer may have.
 	MaxOutput int
 	// Capabilities say what the model can do.
 	Capabilities Capabilities

@@ -8,7 +8,7 @@ type Sum struct {
 	state    sumState
 }
 
-// sumState is whether the amount of a [Sum] is known.
+// sumState says whether the amount of a [Sum] is known.
 //
 //	from   to       when
 //	empty  known    a call is priced

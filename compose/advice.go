@@ -41,7 +41,7 @@ func nearest(key string, keys []string) string {
 	return best
 }
 
-// distance is how many letters have to be put in, taken out or replaced to make a of b.
+// distance is the number of letters that have to be put in, taken out or replaced to make a of b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -14,7 +14,7 @@ type Chain[I, O any] struct {
 	g *graph
 	// tails are the nodes that the next one comes after.
 	tails []string
-	// count is how many indexes are taken: it numbers the keys.
+	// count is the number of indexes that are taken: it numbers the keys.
 	count int
 	err   error
 	// ended: the tails are connected to END, by the first compile.

@@ -51,7 +51,7 @@ type progress struct {
 	contexts []runContext
 	// siblings is the parent of nodes that run at the same time, made when they first do.
 	siblings *siblingContext
-	// received is how many predecessors delivered for the node that was gathered last.
+	// received is the number of predecessors that delivered for the node that was gathered last.
 	received int
 
 	outside *outsideInterrupt

@@ -68,7 +68,7 @@ type toolBatch struct {
 	failed atomic.Bool
 }
 
-// workers is how many calls may run at once.
+// workers is the number of calls that may run at once.
 func (b *toolBatch) workers() int {
 	limit := b.node.conf.MaxParallelCalls
 	switch {
@@ -94,7 +94,8 @@ type toolCall struct {
 	unknown func(ctx context.Context, name, input string) (string, error)
 
 	index int
-	// before is how many calls are before it in its message, if it is a single call that was started before that was whole.
+	// before is the number of calls that are before it in its message, if it is a single call that was started before that
+	// was whole.
 	before int
 	// arguments are the input's, which middlewares may write to.
 	arguments string

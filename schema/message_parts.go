@@ -34,7 +34,7 @@ const (
 
 // MessagePartCommon is what all media parts have: where the data is and what it is. One of URL and Base64Data is set.
 type MessagePartCommon struct {
-	// URL is where the data can be fetched: a web address, or a data URL (RFC 2397).
+	// URL is the place where the data can be fetched: a web address, or a data URL (RFC 2397).
 	URL *string `json:"url,omitempty"`
 	// Base64Data is the data itself, in standard base64 without a data-URL prefix.
 	Base64Data *string `json:"base64data,omitempty"`

@@ -31,7 +31,7 @@ func ObserveBatches[T any](sr *StreamReader[T], onChunks func([]T), onEnd func(e
 	observe(sr, &observer[T]{onChunks: onChunks, onEnd: onEnd, batch: make([]T, 0, observedBatch)})
 }
 
-// observedBatch is how many values [ObserveBatches] shows at a time.
+// observedBatch is the number of values that [ObserveBatches] shows at a time.
 const observedBatch = 32
 
 func observe[T any](sr *StreamReader[T], o *observer[T]) {

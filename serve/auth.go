@@ -102,7 +102,7 @@ func isLoopback(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// ticketTime is how long a ticket is good.
+// ticketTime is the time for which a ticket is good.
 const ticketTime = time.Minute
 
 // tickets makes and takes tickets: a client that cannot send headers, as a browser's EventSource, shows one in place of

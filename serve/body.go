@@ -78,7 +78,7 @@ type reading struct {
 	known map[reflect.Type]fields
 }
 
-// fields are those of a struct by their names in JSON.
+// fields are the fields of a struct by their names in JSON.
 type fields map[string]reflect.Type
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()

@@ -40,7 +40,7 @@ type clientFormats[M adk.MessageType] struct {
 	adk.TypedBaseChatModelAgentMiddleware[M]
 }
 
-// formatHandlerKey is where the context of a run has the handler of its format.
+// formatHandlerKey is the place where the context of a run has the handler of its format.
 type formatHandlerKey struct{}
 
 // TakesClientFormats shows that there is the middleware. One that wraps it must have the method, too.

@@ -136,7 +136,7 @@ func makerOf[M adk.MessageType](agent adk.TypedAgent[M], keepSteps bool) dispatc
 	}
 }
 
-// lastResort is how long before the end of a shutdown runs are stopped at once, of a long one.
+// lastResort is the time before the end of a long shutdown at which runs are stopped at once.
 const lastResort = time.Second
 
 // shutdown ends the worker: runs are stopped at a safe point, and at once when ctx is nearly over. It waits for that

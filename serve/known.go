@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// clientIDKey is where a message keeps the ID that its client has given it.
+// clientIDKey is the place where a message keeps the ID that its client has given it.
 const clientIDKey = "weft.client_id"
 
 // maxMessageID is how long the ID of a message may be.
@@ -52,8 +52,8 @@ func clientIDOf(m *schema.Message) string {
 	return id
 }
 
-// dropKnownMessages removes messages from a job that its thread already has. A run that replaces another one is compared with
-// the thread as it was before that.
+// dropKnownMessages removes messages from a job that its thread already has. A run that replaces another one is compared
+// with the thread as it was before that.
 func (c *Caller) dropKnownMessages(ctx context.Context, start *Start, job *dispatch.Job) error {
 	if len(start.MessageIDs) == 0 || !isTurn(job.Tags) {
 		return nil

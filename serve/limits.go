@@ -41,7 +41,7 @@ type load struct {
 	begun int
 }
 
-// askLoad is how often the store is asked.
+// askLoad is the interval at which the store is asked.
 const askLoad = 250 * time.Millisecond
 
 // add counts a run that is about to be started, and reports whether there is room for it.

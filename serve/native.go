@@ -93,7 +93,7 @@ type runOptions struct {
 	Stop        []string `json:"stop"`
 }
 
-// messages are those of the input: a text, or messages.
+// messages are the messages of the input: a text, or messages.
 func (b *newRun) messages() ([]*schema.Message, error) {
 	if len(b.Input) == 0 && b.Replaces != "" {
 		return nil, nil
@@ -150,7 +150,8 @@ func (s *Server) sendStarted(w http.ResponseWriter, r *http.Request, c *Caller, 
 	return nil
 }
 
-// prefixOf is what of the path of a request is before the paths of the server: it may be mounted below one (http.StripPrefix).
+// prefixOf is what of the path of a request is before the paths of the server: it may be mounted below one
+// (http.StripPrefix).
 func prefixOf(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	prefix, below := strings.CutSuffix(path, r.URL.EscapedPath())
@@ -164,10 +165,10 @@ func wantsEvents(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// maxWait is how long a request may wait for a run.
+// maxWait is the time for which a request may wait for a run.
 const maxWait = 5 * time.Minute
 
-// preferredWait is how long a client wants to wait (RFC 7240), 0 if it does not say.
+// preferredWait is the time for which a client wants to wait (RFC 7240), 0 if it does not say.
 func preferredWait(r *http.Request) time.Duration {
 	for _, p := range strings.Split(r.Header.Get("Prefer"), ",") {
 		if value, found := strings.CutPrefix(strings.TrimSpace(p), "wait="); found {
@@ -198,7 +199,7 @@ func (s *Server) getRuns(w http.ResponseWriter, r *http.Request, c *Caller) erro
 	return nil
 }
 
-// limitOf is how many items a client wants, 0 if it does not say.
+// limitOf is the number of items that a client wants, 0 if it does not say.
 func limitOf(r *http.Request) (int, error) {
 	text := r.URL.Query().Get("limit")
 	if text == "" {

@@ -423,7 +423,7 @@ func TestServer_NeverShowsTheTextOfAnError(t *testing.T) {
 	require.Contains(t, logged.String(), "model_calls=1")
 }
 
-// texts are those of the messages of a thread.
+// texts are the texts of the messages of a thread.
 func (d *desk) texts(thread string) (texts []string) {
 	d.t.Helper()
 	for _, m := range d.call(200, "GET", "/threads/"+thread+"/messages", "")["messages"].([]any) {

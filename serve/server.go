@@ -48,12 +48,13 @@ type Server struct {
 	drain    context.CancelFunc
 
 	mu sync.Mutex // guards the fields below
-	// starting is how many runs are being started, and quiet is closed when the last of them is and the server shuts down.
+	// starting is the number of runs that are being started, and quiet is closed when the last of them is and the server
+	// shuts down.
 	starting int
 	quiet    chan struct{}
 }
 
-// settings are those of a TypedConfig that have nothing to do with a kind of message.
+// settings are the settings of a TypedConfig that have nothing to do with a kind of message.
 type settings struct {
 	traceparent       func(ctx context.Context) string
 	conversations     conversation.Store

@@ -16,13 +16,13 @@ import (
 const (
 	keepAliveEvery = 15 * time.Second
 	coalesceFor    = 20 * time.Millisecond
-	// writeWithin is how long a client may take nothing. Its deadline may be one of up to deadlineSlack before, so that it
-	// needs not be set for each frame.
+	// writeWithin limits the time that a client takes nothing. Its deadline may be one of up to deadlineSlack before, so
+	// that it needs not be set for each frame.
 	writeWithin   = 30 * time.Second
 	deadlineSlack = 3 * time.Second
-	// stopWithin is how long a run that nobody watches any more may take to come to where nothing is lost.
+	// stopWithin limits the time that a run that nobody watches any more takes to come to where nothing is lost.
 	stopWithin = 5 * time.Second
-	// lookFor is how long an event that was recorded may take to be read.
+	// lookFor limits the time that an event that was recorded takes to be read.
 	lookFor = 250 * time.Millisecond
 	// restFor is after how long without an event the stream of a run that waits or was stopped ends: its record is gone, or
 	// the end of it was lost.
@@ -208,7 +208,7 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf 
 	return nil
 }
 
-// inspectWithin is how long the store may take to say what a run is that a client wants to watch.
+// inspectWithin limits the time that the store takes to say what a run is that a client wants to watch.
 const inspectWithin = 10 * time.Second
 
 // watched returns a run that a client wants to watch. It does not end with the request: a client that has gone away since
@@ -220,7 +220,7 @@ func (c *Caller) watched(ctx context.Context, run string) (checkpoint.RunInfo, e
 	return info, err
 }
 
-// errRests is why a stream ends that the run does not end.
+// errRests is the reason for which a stream ends that the run does not end.
 var errRests = errors.New("nothing happens in the run")
 
 // copyEvents translates the events of a run, and reports whether the client went away before the end. rested ends the
@@ -306,7 +306,7 @@ type stream struct {
 	over  bool
 	frame []byte
 	err   error
-	// flushed is when the client was last sent something; held says that something was written since.
+	// flushed is the time at which the client was last sent something; held says that something was written since.
 	flushed time.Time
 	held    bool
 	// deadline is until when the client has to take what was written.

@@ -21,7 +21,7 @@ type Thread struct {
 	Title   string    `json:"title,omitempty"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// cursor is where a list continues behind it.
+	// cursor is the place where a list continues behind it.
 	cursor string
 }
 

@@ -17,7 +17,7 @@ type timedBody struct {
 	phase  bodyPhase
 }
 
-// bodyPhase is how far a body is.
+// bodyPhase tracks how far a body is.
 //
 //	from     to       when
 //	unread   reading  it is read for the first time: the connection has a deadline from then on

@@ -44,8 +44,8 @@ type Exploration[M adk.MessageType] struct {
 	// call of a tool any more, and end with the error that its run was taken over. The store must hand out leases, and the
 	// durability be [adk.EveryStep]. It takes as long as leases do: about a second for every hundred boundaries.
 	TakeOver bool
-	// Boundaries is how many boundaries runs are stopped at one by one: the first, the last, and others between them. The
-	// default is 0, all.
+	// Boundaries is the number of boundaries that runs are stopped at one by one: the first, the last, and others between
+	// them. The default is 0, all.
 	Boundaries int
 	// Unordered says that a model may see the messages in another order, as it does behind agents, or tools of another
 	// agent, that ran side by side.
@@ -340,7 +340,7 @@ type lifeEnd struct {
 
 func (e *lifeEnd) over() bool { return e.points == nil && !e.cancelled && e.err == nil && !e.frozen }
 
-// longest is how long one life may take.
+// longest limits the time that one life takes.
 const longest = time.Minute
 
 // live is one life of the run.

@@ -16,8 +16,8 @@ type account struct {
 	text string
 	// died: the run had succeeded before its process died, and nobody knows the text.
 	died bool
-	// lives is how many processes ran it, pauses how often it was interrupted or cancelled, and givesUp how often a cancel
-	// was asked for that gives calls up, which are made again without a question.
+	// lives is the number of processes that ran it, pauses how often it was interrupted or cancelled, and givesUp how often
+	// a cancel was asked for that gives calls up, which are made again without a question.
 	lives, pauses, givesUp int
 	// done is how often each call was made, and keys are its idempotency keys.
 	done map[string]int

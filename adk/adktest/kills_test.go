@@ -94,7 +94,7 @@ type killer struct {
 	tree    uint64
 	moments []time.Duration
 	rnd     *rand.Rand
-	// usual is how long a process lives, mostly at most. It is such that two die in a run on average.
+	// usual is the time for which a process lives, mostly at most. It is such that two die in a run on average.
 	usual time.Duration
 	// ended and deaths count the trees that have ended and the kills in the middle of a run.
 	ended, deaths, most int
@@ -178,8 +178,8 @@ func (k *killer) kill(p *process) {
 	require.True(k.t, begun && killed, "a process ended by itself while it ran tree %d: %s", k.tree, said)
 }
 
-// moment is when to kill a process: mostly in its first run, sometimes as it begins, and sometimes much later, so
-// that also a run that takes long comes to its end.
+// moment is the time at which to kill a process: mostly in its first run, sometimes as it begins, and sometimes much later,
+// so that also a run that takes long comes to its end.
 func (k *killer) moment() time.Duration {
 	within := k.usual
 	switch k.rnd.IntN(8) {

@@ -100,7 +100,7 @@ type walkLife struct {
 	w *walk
 
 	mu sync.Mutex // guards the fields below; no other lock is taken while it is held
-	// left is how many writes the process makes before it dies; negative for ever.
+	// left is the number of writes that the process makes before it dies; negative for ever.
 	left int
 	dead bool
 	// still: it stands still, and renews nothing.

@@ -34,7 +34,7 @@ const (
 // concurrent use.
 type Probe[M adk.MessageType] struct {
 	mu sync.Mutex // guards all fields below
-	// passed is how many boundaries the run has come to, since the life after its last stop began.
+	// passed is the number of boundaries that the run has come to, since the life after its last stop began.
 	passed int
 	// stop is the next stop of the run, nil if there is none; phase says whether it has been taken. taken is how many
 	// were.

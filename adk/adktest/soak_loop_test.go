@@ -53,7 +53,7 @@ type soakLoop[M adk.MessageType] struct {
 	rnd    *rand.Rand
 	number int
 	store  adk.CheckPointStore
-	// items are those that the loop has taken.
+	// items are the items that the loop has taken.
 	items []string
 
 	mu       sync.Mutex // guards prepared

@@ -74,7 +74,7 @@ func (s *FileStore) ReadRecordsFrom(ctx context.Context, checkPointID string, fr
 	return records, storekit.Failed("read the journal of", checkPointID, err)
 }
 
-// behind is where the records of a journal lie behind the first so many, -1 if there are not as many.
+// behind is the place where the records of a journal lie behind the first so many, -1 if there are not as many.
 func behind(f *os.File, from int) (salt journalSalt, at int64, err error) {
 	var first [preambleSize]byte
 	if n, err := f.ReadAt(first[:], 0); n < len(first) {

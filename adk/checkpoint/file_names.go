@@ -28,7 +28,7 @@ const (
 
 var nameEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// path is where the file of an ID lies.
+// path is the place where the file of an ID lies.
 func (s *FileStore) path(checkPointID, ending string) string {
 	return filepath.Join(s.dir, fileName(checkPointID)+ending)
 }

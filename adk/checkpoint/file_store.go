@@ -56,7 +56,7 @@ type FileStore struct {
 	open       openLeases
 	// stops has the leases of this process look for requests to stop, by the IDs of their runs.
 	stops *storekit.StopWatch[string, *fileLease]
-	// swept is when this process looked for runs that have expired, in nanoseconds since 1970.
+	// swept is the time at which this process looked for runs that have expired, in nanoseconds since 1970.
 	swept atomic.Int64
 }
 

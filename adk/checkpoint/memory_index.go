@@ -8,7 +8,8 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// memoryIndex is where a MemoryStore looks for runs, so that it looks at no others. It is guarded by the store's mu.
+// memoryIndex is the place where a MemoryStore looks for runs, so that it looks at no others. It is guarded by the store's
+// mu.
 type memoryIndex struct {
 	// having are the runs with something that they keep for their life.
 	having map[label]rowSet

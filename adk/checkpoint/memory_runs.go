@@ -18,7 +18,7 @@ const sweptEvery = time.Minute
 // memoryRuns is what a MemoryStore knows about runs. It is guarded by the store's mu.
 type memoryRuns struct {
 	rows map[string]*storekit.Row
-	// leases are those that were taken last, by the ID of the run.
+	// leases are the leases that were taken last, by the ID of the run.
 	leases map[string]*memoryLease
 	index  memoryIndex
 	// ended are the runs that have ended, the oldest first, each with its token then.

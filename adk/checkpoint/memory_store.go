@@ -24,7 +24,7 @@ type MemoryStore struct {
 	mu          sync.RWMutex // guards all fields below
 	checkpoints map[string][]byte
 	journals    map[string][][]byte
-	// modified is when a checkpoint or journal was written last, by its ID.
+	// modified is the time at which a checkpoint or journal was written last, by its ID.
 	modified map[string]time.Time
 	runs     memoryRuns
 }

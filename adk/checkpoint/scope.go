@@ -164,7 +164,7 @@ func errIf(condition bool, err error) error {
 	return nil
 }
 
-// queues are those that have runs of the tenant which may be due.
+// queues are the queues that have runs of the tenant which may be due.
 func (s *scope) queues(ctx context.Context) (queues []string, err error) {
 	for i, err := range s.store.List(ctx, Query{Status: []Status{Ready, Running, Waiting}}) {
 		if err != nil {
@@ -191,7 +191,7 @@ func (s *scope) Result(ctx context.Context, id string) ([]byte, error) {
 	return s.store.Result(ctx, s.prefix+id)
 }
 
-// query is that of all tenants, without its limit.
+// query is the query of all tenants, without its limit.
 func (s *scope) query(q Query) (Query, error) {
 	q.Parent, q.Key = s.in(q.Parent), s.in(q.Key)
 	if q.Queue != "" {

@@ -516,7 +516,7 @@ type sealedLease struct {
 	Lease
 	sealed *sealed
 	info   RunInfo
-	// broken is why the questions of the run cannot be read.
+	// broken is the reason for which the questions of the run cannot be read.
 	broken error
 }
 

@@ -59,7 +59,7 @@ func Spill(store RunStore, blobs Blobs, size int) RunStore {
 const (
 	// leastSpill is above what stands in place of a value.
 	leastSpill = 512
-	// spillGrace is how long a value stays that nothing refers to yet.
+	// spillGrace is the time for which a value stays that nothing refers to yet.
 	spillGrace = time.Hour
 	// spillMagic begins what stands in place of a value. A value that begins so itself is kept elsewhere, too.
 	spillMagic = "weft-blob\x00"

@@ -43,10 +43,10 @@ func (h *History) Agent() string {
 
 // HistoryOptions bounds a history. It is cut between turns, from the oldest on; a summary stays. 0 is no bound.
 type HistoryOptions struct {
-	// MaxTurns is how many turns are returned besides the summary.
+	// MaxTurns is the number of turns that are returned besides the summary.
 	MaxTurns int
-	// MaxTokens is how many tokens they have together, as Count counts them. The newest turn is returned however long it
-	// is.
+	// MaxTokens is the number of tokens that they have together, as Count counts them. The newest turn is returned however
+	// long it is.
 	MaxTokens int
 	Count     func(messages []*schema.Message) int
 }

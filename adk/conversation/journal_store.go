@@ -31,7 +31,8 @@ const (
 // journalPrefix is what the IDs of all journals of conversations begin with.
 const journalPrefix = "conversation/"
 
-// journalStore keeps conversations in journals. It has no state but what it remembers of them, and is safe for concurrent use.
+// journalStore keeps conversations in journals. It has no state but what it remembers of them, and is safe for concurrent
+// use.
 type journalStore struct {
 	journal adk.CheckPointJournal
 	list    adk.CheckPointLister
@@ -45,7 +46,7 @@ type journalStore struct {
 }
 
 const (
-	// mostRemembered is how many branches a store remembers the last segments of.
+	// mostRemembered is the number of branches that a store remembers the last segments of.
 	mostRemembered = 10_000
 	// mostRead is how many bytes of what was read are remembered.
 	mostRead = 8 << 20

@@ -52,7 +52,7 @@ type record struct {
 	payload []byte
 }
 
-// fork is where a branch begins.
+// fork is the place where a branch begins.
 type fork struct {
 	Name   Branch   `json:"name"`
 	Parent Branch   `json:"parent,omitempty"`

@@ -37,7 +37,7 @@ func (m *readMeter) count(records [][]byte, err error) ([][]byte, error) {
 	return records, err
 }
 
-// during is how many bytes are read while something happens.
+// during is the number of bytes that are read while something happens.
 func (m *readMeter) during(do func()) int64 {
 	before := m.read.Load()
 	do()

@@ -117,9 +117,9 @@ type OpenTurn struct {
 // NewTurn is a turn that is appended.
 type NewTurn struct {
 	Turn
-	// Head is where the branch ended for whoever appends.
+	// Head is the place where the branch ended for whoever appends.
 	Head Position
-	// Key is that of the open turn that ends with this one, "" for turns that were not open.
+	// Key is the key of the open turn that ends with this one, "" for turns that were not open.
 	Key string
 }
 

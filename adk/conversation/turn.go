@@ -41,13 +41,13 @@ type Turn struct {
 	ID     string
 	Kind   Kind
 	Status Status
-	// Position is where it is on its branch. That of an open turn is the head when it began.
+	// Position is the place where it is on its branch. That of an open turn is the head when it began.
 	Position Position
 	// Asked are the messages that the turn began with, Said what the agents have said, in order, with their authors.
 	Asked []*schema.Message
 	Said  []adk.HistoryEntry
-	// Partial is what agents were saying when the turn stopped, as far as it had come. A run that is resumed says it again; a
-	// turn that is kept as it is has it at the end of Said (see [IsIncomplete]).
+	// Partial is what agents were saying when the turn stopped, as far as it had come. A run that is resumed says it again;
+	// a turn that is kept as it is has it at the end of Said (see [IsIncomplete]).
 	Partial []adk.HistoryEntry
 	// Entry is the agent that the turn began with, Agent the one that it was handed over to since. "" is the runner's.
 	Entry, Agent string
@@ -55,14 +55,14 @@ type Turn struct {
 	Questions []Question
 	// Covers is the last turn that a compaction stands for, or that a rewind goes back to.
 	Covers Position
-	// Usage is that of the models, summed up.
+	// Usage is the usage of the models, summed up.
 	Usage schema.TokenUsage
 	Tags  map[string]string
-	// Began is when the turn began, Changed when it came to its status.
+	// Began is the time at which the turn began, Changed when it came to its status.
 	Began, Changed time.Time
 }
 
-// Messages are those of the turn, the question first.
+// Messages are the messages of the turn, the question first.
 func (t *Turn) Messages() []*schema.Message {
 	all := slices.Clone(t.Asked)
 	for _, said := range t.Said {
@@ -71,15 +71,15 @@ func (t *Turn) Messages() []*schema.Message {
 	return all
 }
 
-// incompleteKey is where the Extra of a message says that it is a part of what the agent was about to say.
+// incompleteKey is the place where the Extra of a message says that it is a part of what the agent was about to say.
 const incompleteKey = "_weft_incomplete"
 
 // IsIncomplete reports whether a message that a conversation keeps is the beginning of an answer that broke off: the run was
 // stopped, its reader left, or its model failed. Models are sent it as it is.
 func IsIncomplete(m *schema.Message) bool { return m != nil && m.Extra[incompleteKey] != nil }
 
-// Incomplete makes the entry of an answer that broke off behind a text, for [Progress].Partial. What only whole answers have,
-// such as calls and signed thoughts, is not in it: a model takes it as something that was said.
+// Incomplete makes the entry of an answer that broke off behind a text, for [Progress].Partial. What only whole answers
+// have, such as calls and signed thoughts, is not in it: a model takes it as something that was said.
 func Incomplete(agent, text string) adk.HistoryEntry {
 	m := schema.AssistantMessage(text, nil)
 	m.Extra = map[string]any{incompleteKey: "yes"}

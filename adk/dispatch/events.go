@@ -67,10 +67,10 @@ func (h *heldLease[M]) discard(e *adk.TypedAgentEvent[M]) {
 }
 
 const (
-	// lookAtRun is how often a reader that nothing comes for looks whether the run has ended: the process that ended it
-	// may have died before it recorded that.
+	// lookAtRun is the interval at which a reader that nothing comes for looks whether the run has ended: the process
+	// that ended it may have died before it recorded that.
 	lookAtRun = 15 * time.Second
-	// lastEvents is how long the record of a run that has ended may take to arrive.
+	// lastEvents limits the time that the record of a run that has ended takes to arrive.
 	lastEvents = 2 * time.Second
 )
 
@@ -102,7 +102,7 @@ type eventReader[M adk.MessageType] struct {
 	yield func(runlog.Event, error) bool
 	// name is the ID under which the run is recorded: that which the store shows.
 	name string
-	// seen is how many events were recorded.
+	// seen is the number of events that were recorded.
 	seen int
 }
 

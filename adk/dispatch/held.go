@@ -47,7 +47,7 @@ type heldLease[M adk.MessageType] struct {
 	turn func()
 
 	mu sync.Mutex // guards the fields below
-	// sign is when the last write was begun that made the lease count, until the runner has it.
+	// sign is the time at which the last write was begun that made the lease count, until the runner has it.
 	sign time.Time
 	// by is who had it stopped.
 	by stopSource
@@ -296,7 +296,7 @@ func (h *heldLease[M]) isLate() bool {
 	return !h.info.Deadline.IsZero() && !h.clock.Now().Before(h.info.Deadline)
 }
 
-// deadlineError is why a run failed whose deadline is over.
+// deadlineError is the reason for which a run failed whose deadline is over.
 type deadlineError struct{ deadline time.Time }
 
 func (e *deadlineError) Error() string {

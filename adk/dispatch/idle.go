@@ -12,7 +12,7 @@ type idleWatch struct {
 	stop func()
 
 	mu sync.Mutex // guards the fields below
-	// since is when the reader began to wait, zero while it does not.
+	// since is the time at which the reader began to wait, zero while it does not.
 	since time.Time
 	timer *time.Timer
 }

@@ -68,7 +68,7 @@ func (m *Meter) call(info *callbacks.RunInfo, n int) {
 	}
 }
 
-// options are those of a runner whose tools are measured.
+// options are the options of a runner whose tools are measured.
 func (m *Meter) options() []adk.AgentRunOption {
 	if m == nil {
 		return nil

@@ -15,7 +15,7 @@ type Pool struct {
 
 	mu   sync.Mutex // guards the fields below
 	free int
-	// held is how many slots each member has.
+	// held is the number of slots that each member has.
 	held map[*member]int
 	// waiting are the members that wait for a slot, the one that waits for longest first.
 	waiting []*seat
@@ -122,7 +122,7 @@ func (p *Pool) grant() {
 	}
 }
 
-// kept is how many slots members lack of their share that look for a run, with mu locked.
+// kept is the number of slots that members lack of their share that look for a run, with mu locked.
 func (p *Pool) kept() (n int) {
 	for m := range p.looking {
 		n += max(p.each-p.held[m], 0)

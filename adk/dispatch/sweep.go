@@ -15,9 +15,9 @@ const (
 	// sweeper is the ID of the run, without records, whose lease is held by who removes events. It is in no list (see
 	// core.OwnQueue), and nobody submits, stops or removes a run of this name through a dispatcher.
 	sweeper = "weft.sweep"
-	// sweepTime is how long it may take to remove runs, and then events, which is also the time of the lease.
+	// sweepTime limits the time that it takes to remove runs, and then events, which is also the time of the lease.
 	sweepTime = time.Minute
-	// sweepAtOnce is how many runs are removed in one call of the store.
+	// sweepAtOnce is the number of runs that are removed in one call of the store.
 	sweepAtOnce = 1000
 	// keepStray is how long events stay of a run that the store of runs does not have: it may be one of another store.
 	keepStray = 7 * 24 * time.Hour
@@ -33,7 +33,7 @@ func (d *TypedDispatcher[M]) Sweep(ctx context.Context, keepEvents time.Duration
 	return errors.Join(d.sweepRuns(ctx), d.sweepEvents(ctx, d.eventRetention(keepEvents)))
 }
 
-// eventRetention is how long events stay, given what was asked for.
+// eventRetention is the time for which events stay, given what was asked for.
 func (d *TypedDispatcher[M]) eventRetention(asked time.Duration) time.Duration {
 	if kept, ok := checkpoint.As[core.EventRetainer](d.store); ok && asked == 0 {
 		asked = kept.EventRetention()

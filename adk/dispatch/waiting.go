@@ -286,7 +286,7 @@ func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p checkpoint.WaitPo
 	return answer, nil
 }
 
-// nextLook is when a run looks again what it waits for that needs nobody, and whether its deadline is over.
+// nextLook is the time at which a run looks again what it waits for that needs nobody, and whether its deadline is over.
 func nextLook(info checkpoint.RunInfo, now time.Time) (at time.Time) {
 	at = info.Deadline
 	for _, p := range info.Waiting {

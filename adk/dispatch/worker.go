@@ -306,7 +306,7 @@ func (w *worker[M]) warnOfUnknown(ctx context.Context) {
 	}
 }
 
-// mostLooked is how many runs are looked at for agents that nobody knows.
+// mostLooked is the number of runs that are looked at for agents that nobody knows.
 const mostLooked = 10_000
 
 // isOfQueue reports whether a run is in a queue that the worker looks at.

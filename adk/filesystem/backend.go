@@ -104,7 +104,7 @@ type GlobInfoRequest struct {
 	// Pattern is a glob: "*" and "?" do not cross "/", "**" does, "[a-z]" and "{a,b}" work. An absolute pattern is
 	// matched with absolute paths and yields those; another is matched with paths relative to Path and yields those.
 	Pattern string
-	// Path is where a pattern that is not absolute starts; "" is the top.
+	// Path is the place where a pattern that is not absolute starts; "" is the top.
 	Path string
 }
 

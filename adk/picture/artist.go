@@ -16,7 +16,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// place is where an agent was drawn: what arrows lead to, and the nodes where they begin and end in DOT.
+// place is the place where an agent was drawn: what arrows lead to, and the nodes where they begin and end in DOT.
 type place struct{ id, first, last string }
 
 // parent is the agent that an agent is a sub-agent of.

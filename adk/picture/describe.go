@@ -13,7 +13,7 @@ import (
 // there: see the comment of the package.
 type Agent struct {
 	Name, Description string
-	// Tools are those of the agent's own and of middlewares that show them, without the tool that hands the run over.
+	// Tools are the tools of the agent's own and of middlewares that show them, without the tool that hands the run over.
 	Tools []*schema.ToolInfo
 	// Middlewares are the agent's, of type adk.AgentMiddleware or adk.TypedChatModelAgentMiddleware, the outermost first.
 	Middlewares []any

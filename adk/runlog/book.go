@@ -20,8 +20,8 @@ type limits struct{ events, bytes int }
 type book struct {
 	run   string
 	limit limits
-	// stored is how far the writers came that have ended. owner is who records the run, the last one of several. The mutex
-	// of the log guards them.
+	// stored tracks how far the writers came that have ended. owner is who records the run, the last one of several. The
+	// mutex of the log guards them.
 	stored Cursor
 	owner  *recorder
 
@@ -38,7 +38,7 @@ type book struct {
 	closed  bookEnd
 }
 
-// bookEnd is whether a book is written.
+// bookEnd says whether a book is written.
 //
 //	from     to       when
 //	written  resting  the stretch has ended; another may follow, here or elsewhere
@@ -228,7 +228,7 @@ func (b *book) state(after Cursor) (more bool, closed bookEnd) {
 	return b.lastLocked().Compare(after) > 0, b.closed
 }
 
-// readSize is how many events a reader takes at a time.
+// readSize is the number of events that a reader takes at a time.
 const readSize = 64
 
 // all yields what is behind a position.

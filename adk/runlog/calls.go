@@ -13,7 +13,8 @@ type answerCall struct {
 	id, call string
 	// key is what addresses have of the call: see core.CallKeys. It is there when the answer is whole.
 	key string
-	// index is that of its chunks, and args what pieces of its arguments have in common, of an answer that comes in chunks.
+	// index is the index of its chunks, and args what pieces of its arguments have in common, of an answer that comes in
+	// chunks.
 	index int
 	args  *ModelDeltaData
 }

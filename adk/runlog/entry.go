@@ -19,7 +19,7 @@ type piece struct {
 // pieceSize is the memory of a piece without its text, in bytes.
 const pieceSize = 24
 
-// count is how many events it is.
+// count is the number of events that it is.
 func (e *entry) count() int { return max(1, len(e.pieces)) }
 
 // end is the position of the last event.
@@ -52,7 +52,7 @@ type entries struct {
 }
 
 const (
-	// pageSize is how many entries are kept in one piece of memory, slabSize how many pieces.
+	// pageSize is the number of entries that are kept in one piece of memory, slabSize how many pieces.
 	pageSize = 64
 	slabSize = 256
 )

@@ -154,7 +154,7 @@ func (l *Log) Events(ctx context.Context, run string, after Cursor) iter.Seq2[Ev
 	}
 }
 
-// sourceOf is where a reader continues at a position, nil if there is nothing.
+// sourceOf is the place where a reader continues at a position, nil if there is nothing.
 func (l *Log) sourceOf(run string, at Cursor) source {
 	b := l.bookOf(run)
 	switch {

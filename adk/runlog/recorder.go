@@ -75,7 +75,7 @@ type span struct {
 	ctx spanContext
 }
 
-// spanPhase is how far a span is.
+// spanPhase tracks how far a span is.
 //
 //	from  to      when
 //	open  held    its component has ended, of a call that an agent makes
@@ -101,8 +101,8 @@ type recorder struct {
 	seq   uint64
 	spans SpanID
 	open  []*span
-	// calls is how often an ID of a model was used in the run, and last the calls in the last answer of each agent that
-	// makes some.
+	// calls is the number of times that an ID of a model was used in the run, and last the calls in the last answer of each
+	// agent that makes some.
 	calls map[string]int
 	last  map[agentPlace][]answerCall
 	// saved is a step that was saved while the end of a call was held, 0 if there is none.
@@ -113,11 +113,11 @@ type recorder struct {
 	before Usage
 	// agent is the outermost one.
 	agent string
-	// began is when the recorder was made, by a clock that is not set.
+	// began is the time at which the recorder was made, by a clock that is not set.
 	began time.Time
 }
 
-// recordPhase is how far a recorder is.
+// recordPhase tracks how far a recorder is.
 //
 //	from   to     when
 //	new    begun  the first event is recorded
@@ -372,7 +372,7 @@ func (s *span) close() {
 }
 
 const (
-	// recallTime is how long a run that continues waits at its beginning, at most, for the store of its events.
+	// recallTime is the time for which a run that continues waits at its beginning, at most, for the store of its events.
 	recallTime = 2 * time.Second
 	// lastEvents is how long it waits for the end of the stretch before, which may be on its way.
 	lastEvents = time.Second
@@ -433,8 +433,8 @@ func (r *recorder) recall() *folding {
 	}
 }
 
-// past is where the run so far is recorded, nil if it is nowhere. A book of this process is forgotten if other processes
-// have continued the run since.
+// past is the place where the run so far is recorded, nil if it is nowhere. A book of this process is forgotten if other
+// processes have continued the run since.
 func (r *recorder) past(ctx context.Context) source {
 	b, store := r.log.bookOf(r.opts.ID), r.log.conf.Store
 	if store == nil {

@@ -258,7 +258,7 @@ func (c *answerChunks) message() (m Message, err error) {
 	return m, err
 }
 
-// finish is why the model stopped, and usage what it used, nil if it does not say it.
+// finish is the reason for which the model stopped, and usage what it used, nil if it does not say it.
 func (m Message) finish() (reason string, usage *Usage) {
 	switch {
 	case m.Chat != nil && m.Chat.ResponseMeta != nil:

@@ -34,7 +34,7 @@ func extraSize(extra map[string]any) (n int) {
 	return n
 }
 
-// jsonSize is how long a value is as JSON.
+// jsonSize returns the length of a value as JSON.
 func jsonSize(v any) int {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -173,7 +173,7 @@ func resultMedia(c *schema.FunctionToolResultContentBlock) (n int) {
 	return n
 }
 
-// blockText is how many bytes of text a block has.
+// blockText is the number of bytes of text that a block has.
 func blockText(b *schema.ContentBlock) int {
 	switch {
 	case b == nil:

@@ -285,8 +285,8 @@ func (s *span) toolMessage(e *seenEvent) bool {
 	return true
 }
 
-// isLate reports whether an event is of a call of a tool that is recorded already, with mu locked: an application's agent may
-// pass on events of the agent that it runs after that has continued.
+// isLate reports whether an event is of a call of a tool that is recorded already, with mu locked: an application's agent
+// may pass on events of the agent that it runs after that has continued.
 func (s *span) isLate(is func(*span) bool) bool {
 	i := slices.IndexFunc(s.late, is)
 	if i >= 0 {
@@ -298,8 +298,8 @@ func (s *span) isLate(is func(*span) bool) bool {
 // isAt reports whether a call of a tool is the one at a place of its answer, as far as that is known.
 func (s *span) isAt(place int) bool { return place == 0 || s.place == 0 || s.place == place }
 
-// other records a message that no call of a model or a tool has made, with mu locked. place is that of the call in its answer,
-// if it is a result and that is known.
+// other records a message that no call of a model or a tool has made, with mu locked. place is that of the call in its
+// answer, if it is a result and that is known.
 func (s *span) other(m Message, isResult bool, place int, err error) {
 	s.releaseBelow(false)
 	id, name, parts := m.result()
@@ -392,13 +392,13 @@ func Observe(log *Log, run RunInfo) []adk.AgentRunOption {
 // again. It is for one stretch of a run.
 type Recorder struct {
 	w *runWitness
-	// token is that of the lease.
+	// token is the token of the lease.
 	token uint64
 }
 
 // Record makes the recorder of a stretch. [Recorder.Finish] must be called at its end.
 //
-// token is that of the lease of the run.
+// token is the token of the lease of the run.
 func (l *Log) Record(run RunInfo, token uint64) *Recorder {
 	return &Recorder{w: &runWitness{recorder: l.newRecorder(run), settled: true}, token: token}
 }

@@ -8,16 +8,16 @@ import (
 
 // Bounds of a writer.
 const (
-	// joinTime is how long deltas wait to be joined with others, joinBytes how much text may come together.
+	// joinTime is the time for which deltas wait to be joined with others, joinBytes how much text may come together.
 	joinTime  = 50 * time.Millisecond
 	joinBytes = 4 << 10
-	// queueLength is how far a writer may be behind its run before it leaves out deltas.
+	// queueLength is the number of events that a writer may be behind its run before it leaves out deltas.
 	queueLength = 1024
-	// batchLength is how many events are stored at a time.
+	// batchLength is the number of events that are stored at a time.
 	batchLength = 256
-	// appendTime is how long a store may take.
+	// appendTime limits the time that a store takes.
 	appendTime = 10 * time.Second
-	// lastTries is how long the writer of a run that has ended tries to store the rest.
+	// lastTries is the time for which the writer of a run that has ended tries to store the rest.
 	lastTries = time.Minute
 	// longestPause is how long a writer waits at most before it tries again.
 	longestPause = 5 * time.Second

@@ -5,14 +5,14 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// LoaderCallbackInput is what handlers get when a loader starts.
+// LoaderCallbackInput is passed to handlers when a loader starts.
 type LoaderCallbackInput struct {
 	Source Source
 	// Extra holds what else a loader reports.
 	Extra map[string]any
 }
 
-// LoaderCallbackOutput is what handlers get when a loader ends.
+// LoaderCallbackOutput is passed to handlers when a loader ends.
 type LoaderCallbackOutput struct {
 	Source Source
 	Docs   []*schema.Document
@@ -20,14 +20,14 @@ type LoaderCallbackOutput struct {
 	Extra map[string]any
 }
 
-// TransformerCallbackInput is what handlers get when a transformer starts.
+// TransformerCallbackInput is passed to handlers when a transformer starts.
 type TransformerCallbackInput struct {
 	Input []*schema.Document
 	// Extra holds what else a transformer reports.
 	Extra map[string]any
 }
 
-// TransformerCallbackOutput is what handlers get when a transformer ends.
+// TransformerCallbackOutput is passed to handlers when a transformer ends.
 type TransformerCallbackOutput struct {
 	Output []*schema.Document
 	// Extra holds what else a transformer reports.

@@ -25,7 +25,7 @@ type ComponentExtra struct {
 	TokenUsage *TokenUsage
 }
 
-// CallbackInput is what handlers get when an embedder starts.
+// CallbackInput is passed to handlers when an embedder starts.
 type CallbackInput struct {
 	Texts  []string
 	Config *Config
@@ -33,7 +33,7 @@ type CallbackInput struct {
 	Extra map[string]any
 }
 
-// CallbackOutput is what handlers get when an embedder ends.
+// CallbackOutput is passed to handlers when an embedder ends.
 type CallbackOutput struct {
 	Embeddings [][]float64
 	Config     *Config

@@ -5,14 +5,14 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// CallbackInput is what handlers get when an indexer starts.
+// CallbackInput is passed to handlers when an indexer starts.
 type CallbackInput struct {
 	Docs []*schema.Document
 	// Extra holds what else an indexer reports.
 	Extra map[string]any
 }
 
-// CallbackOutput is what handlers get when an indexer ends.
+// CallbackOutput is passed to handlers when an indexer ends.
 type CallbackOutput struct {
 	IDs []string
 	// Extra holds what else an indexer reports.

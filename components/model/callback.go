@@ -42,7 +42,7 @@ type Config struct {
 	Port     int
 }
 
-// CallbackInput is what handlers get when a chat model starts.
+// CallbackInput is passed to handlers when a chat model starts.
 type CallbackInput struct {
 	Messages   []*schema.Message
 	Tools      []*schema.ToolInfo
@@ -52,7 +52,7 @@ type CallbackInput struct {
 	Extra map[string]any
 }
 
-// CallbackOutput is what handlers get when a chat model ends; for a stream, one a chunk.
+// CallbackOutput is passed to handlers when a chat model ends; for a stream, one a chunk.
 type CallbackOutput struct {
 	Message    *schema.Message
 	Config     *Config

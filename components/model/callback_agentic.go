@@ -18,7 +18,7 @@ type AgenticConfig struct {
 	Port     int
 }
 
-// AgenticCallbackInput is what handlers get when an [AgenticModel] starts.
+// AgenticCallbackInput is passed to handlers when an [AgenticModel] starts.
 type AgenticCallbackInput struct {
 	Messages []*schema.AgenticMessage
 	Tools    []*schema.ToolInfo
@@ -27,7 +27,7 @@ type AgenticCallbackInput struct {
 	Extra map[string]any
 }
 
-// AgenticCallbackOutput is what handlers get when an [AgenticModel] ends; for a stream, one a chunk.
+// AgenticCallbackOutput is passed to handlers when an [AgenticModel] ends; for a stream, one a chunk.
 type AgenticCallbackOutput struct {
 	Message    *schema.AgenticMessage
 	Config     *AgenticConfig

@@ -5,7 +5,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// CallbackInput is what handlers get when a chat template starts.
+// CallbackInput is passed to handlers when a chat template starts.
 type CallbackInput struct {
 	Variables map[string]any
 	Templates []schema.MessagesTemplate
@@ -13,7 +13,7 @@ type CallbackInput struct {
 	Extra map[string]any
 }
 
-// CallbackOutput is what handlers get when a chat template ends.
+// CallbackOutput is passed to handlers when a chat template ends.
 type CallbackOutput struct {
 	Result    []*schema.Message
 	Templates []schema.MessagesTemplate
@@ -21,7 +21,7 @@ type CallbackOutput struct {
 	Extra map[string]any
 }
 
-// AgenticCallbackInput is what handlers get when an agentic chat template starts.
+// AgenticCallbackInput is passed to handlers when an agentic chat template starts.
 type AgenticCallbackInput struct {
 	Variables map[string]any
 	Templates []schema.AgenticMessagesTemplate
@@ -29,7 +29,7 @@ type AgenticCallbackInput struct {
 	Extra map[string]any
 }
 
-// AgenticCallbackOutput is what handlers get when an agentic chat template ends.
+// AgenticCallbackOutput is passed to handlers when an agentic chat template ends.
 type AgenticCallbackOutput struct {
 	Result    []*schema.AgenticMessage
 	Templates []schema.AgenticMessagesTemplate

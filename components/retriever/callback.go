@@ -5,7 +5,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// CallbackInput is what handlers get when a retriever starts.
+// CallbackInput is passed to handlers when a retriever starts.
 type CallbackInput struct {
 	Query          string
 	TopK           int
@@ -15,7 +15,7 @@ type CallbackInput struct {
 	Extra map[string]any
 }
 
-// CallbackOutput is what handlers get when a retriever ends.
+// CallbackOutput is passed to handlers when a retriever ends.
 type CallbackOutput struct {
 	Docs []*schema.Document
 	// Extra holds what else a retriever reports.

@@ -5,14 +5,14 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// CallbackInput is what handlers get when a tool starts.
+// CallbackInput is passed to handlers when a tool starts.
 type CallbackInput struct {
 	ArgumentsInJSON string
 	// Extra holds what else a tool reports.
 	Extra map[string]any
 }
 
-// CallbackOutput is what handlers get when a tool ends; for a stream, one a chunk.
+// CallbackOutput is passed to handlers when a tool ends; for a stream, one a chunk.
 type CallbackOutput struct {
 	// Response is the result of a tool that returns text.
 	Response string

@@ -32,7 +32,8 @@ type Config struct {
 	Content ContentPolicy
 	// Structured records content on spans as maps and lists, in place of text with JSON in it, which every backend reads.
 	Structured bool
-	// MaxContent is how many bytes of JSON an attribute with content may have; longer texts are cut. The default is 32 KiB.
+	// MaxContent is the number of bytes of JSON that an attribute with content may have; longer texts are cut. The default
+	// is 32 KiB.
 	MaxContent int
 	// Media records images, audio and files, in base64. URLs of them are always recorded.
 	Media bool
@@ -60,7 +61,7 @@ const Conventions141 = "1.41"
 
 // AgentInfo is what a span says of an agent besides its name. What is "" is left out.
 type AgentInfo struct {
-	// ID is that of the agent where it is kept, such as a registry.
+	// ID is the ID of the agent where it is kept, such as a registry.
 	ID, Description, Version string
 	// DataSource is the ID of what the agent retrieves from.
 	DataSource string

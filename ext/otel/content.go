@@ -27,7 +27,7 @@ type Message struct {
 	// Role is system, user, assistant or tool.
 	Role, Name string
 	Parts      []Part
-	// FinishReason is why the model stopped, of output.
+	// FinishReason is the reason for which the model stopped, of output.
 	FinishReason string
 }
 
@@ -152,7 +152,7 @@ func generic(v any) any {
 	return out
 }
 
-// arguments are those of a call as an object, or in one if they are none.
+// arguments are the arguments of a call as an object, or in one if they are none.
 func arguments(text string) any {
 	if text == "" {
 		return map[string]any{}

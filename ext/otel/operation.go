@@ -34,7 +34,7 @@ type operation struct {
 	// path is the value of weft.run.path, options have room for those of the span.
 	path    attribute.Value
 	options [3]trace.SpanStartOption
-	// attributes are those of a request of MCP when it began. isShared: its span is that of the tool around it.
+	// attributes are the attributes of a request of MCP when it began. isShared: its span is that of the tool around it.
 	attributes []attribute.KeyValue
 	isShared   bool
 	// request is what it was called with, content what is recorded of that.
@@ -51,8 +51,8 @@ type operation struct {
 	ended           bool
 	// ownTrace is the span as text, of a root whose run may have an earlier part that is not known yet.
 	ownTrace string
-	// linked: a root is linked to the request that has started the run. The goroutine that begins the root sets it, or the one
-	// that has taken ownTrace.
+	// linked: a root is linked to the request that has started the run. The goroutine that begins the root sets it, or the
+	// one that has taken ownTrace.
 	linked bool
 }
 
@@ -159,7 +159,7 @@ func (op *operation) spanKind() trace.SpanStartOption {
 	return internalSpan
 }
 
-// name is that of the span: what is done, and with what.
+// name is the name of the span: what is done, and with what.
 func (op *operation) name() string {
 	of := op.info.Name
 	switch op.kind {

@@ -41,11 +41,11 @@ type Settings struct {
 	Embedding embedding.Embedder
 	// Index is where documents are kept, unless a call says WithIndex.
 	Index string
-	// TopK is how many documents Retrieve returns at most. Default [DefaultTopK].
+	// TopK is the number of documents that Retrieve returns at most. Default [DefaultTopK].
 	TopK int
 	// ScoreThreshold leaves out documents with a lower score. Nil for none.
 	ScoreThreshold *float64
-	// BatchSize is how many documents are embedded and stored at once. Default [DefaultBatchSize].
+	// BatchSize is the number of documents that are embedded and stored at once. Default [DefaultBatchSize].
 	BatchSize int
 }
 
@@ -83,7 +83,7 @@ type Query struct {
 	Text string
 	// Vector has the length 1.
 	Vector []float32
-	// Limit is how many matches are wanted at most. It is positive.
+	// Limit is the number of matches that are wanted at most. It is positive.
 	Limit int
 	// Filter is what the metadata must fulfil.
 	Filter Filter

@@ -48,7 +48,7 @@ const (
 //		"lang":  map[string]any{"$nin": []string{"de", "fr"}},   // equal to none of these
 //	}
 //
-// Keys are those of the metadata, as they are: there are no paths into objects. All conditions must hold. Values are
+// Keys are the keys of the metadata, as they are: there are no paths into objects. All conditions must hold. Values are
 // strings, numbers and bools; $lt, $lte, $gt and $gte take numbers. If the metadata has a list under the key, its
 // elements are compared. The conditions are in the order of their keys.
 func ParseFilter(dsl map[string]any) (Filter, error) {

@@ -43,7 +43,7 @@ func isOnly(id string, place int, idOf func(place int) string) bool {
 	return true
 }
 
-// labelKey is where the Extra of a result has the label of its call, if that is not the ID.
+// labelKey is the place where the Extra of a result has the label of its call, if that is not the ID.
 const labelKey = "_weft_call_label"
 
 // Mark notes in the Extra of the result of a call what the label of the call is. Most results need no mark.

@@ -46,7 +46,7 @@ func (p callPhase) mayBecome(to callPhase) bool {
 
 // CallPolicy says how calls are stopped. It is shared by many calls and not changed.
 type CallPolicy struct {
-	// Grace is how long a stopped call is waited for that stops by itself, or whose stream is being emitted.
+	// Grace is the time for which a stopped call is waited for that stops by itself, or whose stream is being emitted.
 	Grace time.Duration
 	// Cut is the error that ends the streams of a stopped call.
 	Cut error

@@ -19,7 +19,7 @@ type Request struct {
 	Mode Mode
 	// Recursive means what runs inside the run, too.
 	Recursive bool
-	// Timeout is how long to wait for a safe point before the run is stopped at once. Not positive: without limit.
+	// Timeout is the time to wait for a safe point before the run is stopped at once. Not positive: without limit.
 	Timeout time.Duration
 	// Accepted, if not nil, is closed if the request is accepted, before anything stops because of it.
 	Accepted chan<- struct{}

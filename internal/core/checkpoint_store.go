@@ -38,7 +38,7 @@ type CheckPointDeleter interface {
 // CheckPointInfo is what a [CheckPointLister] says of one ID.
 type CheckPointInfo struct {
 	ID string
-	// Modified is when its checkpoint or its journal was written last.
+	// Modified is the time at which its checkpoint or its journal was written last.
 	Modified time.Time
 }
 

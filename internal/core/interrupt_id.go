@@ -15,7 +15,7 @@ import (
 type InterruptIDs struct {
 	// Seed is random, and kept with the run. It is what distinguishes the run from all others.
 	Seed [16]byte
-	// Stops is how often the run has stopped and been saved.
+	// Stops is the number of times that the run has stopped and been saved.
 	Stops int
 
 	mu   sync.Mutex     // guards made

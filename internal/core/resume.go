@@ -36,7 +36,7 @@ func BatchResumeWithData(ctx context.Context, resumeData map[string]any) context
 type point struct {
 	id    string
 	state InterruptState
-	// depth is how long the address is of the run whose checkpoint has the state.
+	// depth is the length of the address of the run whose checkpoint has the state.
 	depth    int
 	taken    bool // the state was handed to the code at the point's address
 	answered bool // the caller's data was handed over, too

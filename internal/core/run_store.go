@@ -48,10 +48,10 @@ func EndsRun(err error) bool {
 
 // BusyError is [ErrRunBusy] with who has the run.
 type BusyError struct {
-	// ID is that of the run that is busy: the one that was asked for, or the one of its key that must end before.
+	// ID is the ID of the run that is busy: the one that was asked for, or the one of its key that must end before.
 	ID    string
 	Owner string
-	// Until is when the lease ends if its owner does not renew it, by the clock of the store.
+	// Until is the time at which the lease ends if its owner does not renew it, by the clock of the store.
 	Until time.Time
 	Token uint64
 }
@@ -114,7 +114,7 @@ const (
 type RunInfo struct {
 	Tenant, ID, Agent, Queue, Parent, Key string
 	Status                                RunStatus
-	// Token is that of the lease taken last, and Owner who took it; Owner is "" when the lease was settled.
+	// Token is the token of the lease taken last, and Owner who took it; Owner is "" when the lease was settled.
 	Token      uint64
 	Owner      string
 	LeaseUntil time.Time
@@ -125,7 +125,7 @@ type RunInfo struct {
 	Attempts int
 	// Retries counts how often in a row it was settled as ready with an error.
 	Retries int
-	// Steps is how many records the journal has, and Bytes what is kept of the run.
+	// Steps is the number of records that the journal has, and Bytes what is kept of the run.
 	Steps                             int
 	Bytes                             int64
 	Created, Updated, WakeAt, Expires time.Time
@@ -143,7 +143,7 @@ type RunInfo struct {
 
 // WaitPoint is a question that a run waits for.
 type WaitPoint struct {
-	// ID is that of the interrupt point, Address where in the run it is.
+	// ID is the ID of the interrupt point, Address where in the run it is.
 	ID, Address string
 	// Kind is approval, question, outcome, timer, run or webhook, or the application's own.
 	Kind string
@@ -188,7 +188,7 @@ const OwnQueue = "weft.sweep"
 type LeaseRequest struct {
 	// Owner is who takes it, for people: host, process, a random part.
 	Owner string
-	// TTL is how long the lease counts without a sign of life. At least a second; the default is 30.
+	// TTL is the time for which the lease counts without a sign of life. At least a second; the default is 30.
 	TTL time.Duration
 	// Steal takes the run although the lease of another has not ended.
 	Steal bool
@@ -223,7 +223,7 @@ type RunLease interface {
 	CheckPointJournal
 	// Token is greater than that of every lease that was handed out before in the store.
 	Token() uint64
-	// TTL is how long the lease counts from a renewal.
+	// TTL is the time for which the lease counts from a renewal.
 	TTL() time.Duration
 	// Info is the run as it was when it was taken: the status and the owner are those before. The status of a run that
 	// was made by taking it is "".
@@ -233,7 +233,7 @@ type RunLease interface {
 	// Settle says what has become of the run and gives the lease back, all in one atomic step. Nothing can be written by
 	// the lease afterwards.
 	Settle(ctx context.Context, s Settlement) error
-	// Answers are those that were given and are not used up, which Settle does.
+	// Answers are the answers that were given and are not used up, which Settle does.
 	Answers(ctx context.Context) ([]Answer, error)
 	// Stops delivers the last request to stop the run. The stores of Weft deliver one of the same process at
 	// once, and one of another process within a second; other stores may notice it with the next append or renewal. It is
@@ -241,8 +241,8 @@ type RunLease interface {
 	Stops() <-chan StopRequest
 }
 
-// SignOfLife is when the last write was begun that made a lease count for its TTL, by the clock of this process. A lease
-// that does not say so, by a method of that name, has just been taken.
+// SignOfLife is the time at which the last write was begun that made a lease count for its TTL, by the clock of this
+// process. A lease that does not say so, by a method of that name, has just been taken.
 func SignOfLife(lease RunLease) time.Time {
 	if known, ok := lease.(interface{ SignOfLife() time.Time }); ok {
 		return known.SignOfLife()
@@ -314,9 +314,9 @@ type Settlement struct {
 	Waiting []WaitPoint
 	// Result is that of a run that is done.
 	Result []byte
-	// Err is why it has failed; of a run that is ready, why it is tried again.
+	// Err is the reason for which it has failed; of a run that is ready, why it is tried again.
 	Err string
-	// WakeAt is when a run that is ready or waiting becomes due.
+	// WakeAt is the time at which a run that is ready or waiting becomes due.
 	WakeAt time.Time
 	// Keep is after how long what is left of the run is removed. 0 is what the store keeps such runs for, a negative
 	// time for ever.
@@ -381,7 +381,7 @@ type RunQuery struct {
 	Limit int
 }
 
-// RunCursor is where a list continues behind a run.
+// RunCursor is the place where a list continues behind a run.
 func RunCursor(r RunInfo) string { return fmt.Sprintf("%x.%s", r.Updated.UnixMicro(), r.ID) }
 
 // RunInspector answers questions about runs. It decodes nothing and takes no lease.
@@ -405,8 +405,8 @@ type RunInbox interface {
 	Submit(ctx context.Context, id string, run NewRun) (RunInfo, error)
 	// Answer answers questions of a run: all of them or, with an error, none. Those of one that is paused while it waits
 	// are kept until it continues. The error matches [ErrNotWaiting] if the run does not wait for one of the points,
-	// [ErrAnswerLate] too if the time of one is over, [ErrAnswered] if one has an answer; of two answers at once one is taken. When no question is left that the run needs
-	// an answer to, it is ready.
+	// [ErrAnswerLate] too if the time of one is over, [ErrAnswered] if one has an answer; of two answers at once one is
+	// taken. When no question is left that the run needs an answer to, it is ready.
 	Answer(ctx context.Context, id string, answers ...Answer) error
 	// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. A run that has ended is
 	// [ErrRunEnded].
@@ -434,13 +434,14 @@ type Swept struct {
 // remove them.
 type EventRetainer interface{ EventRetention() time.Duration }
 
-// RunRetention is how long runs are kept after they came to a state. 0 is the default, a negative time for ever.
+// RunRetention is the time for which runs are kept after they came to a state. 0 is the default, a negative time for ever.
 type RunRetention struct {
 	Done    time.Duration // default 24 hours
 	Failed  time.Duration // default 7 days
 	Waiting time.Duration // default for ever
 	Paused  time.Duration // default 30 days
-	// Events is how long the events of a run that has ended are kept, at most as long as the run. The default is an hour.
+	// Events is the time for which the events of a run that has ended are kept, at most as long as the run. The default is
+	// an hour.
 	Events time.Duration
 }
 

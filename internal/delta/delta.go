@@ -13,7 +13,8 @@ import (
 // A patch is a sequence of parts. Each begins with a number: twice its length, and one more if the bytes themselves follow.
 // Otherwise where they stand in the source follows, counted from the end of the part that was taken from there before.
 
-// block is how many bytes have to be the same for a part to be found. Parts that are shorter are written as they are.
+// block is the number of bytes that have to be the same for a part to be found. Parts that are shorter are written as they
+// are.
 const block = 32
 
 // ErrNoPatch says that a patch is damaged, or is not one for the source.
@@ -22,8 +23,8 @@ var ErrNoPatch = errors.New("the patch does not fit what it changes")
 // Source is what patches take parts from. It does not change.
 type Source struct {
 	data []byte
-	// at has where the blocks of the data begin, plus one, by the upper bits of their hashes. Of those that share an entry the
-	// first one has it.
+	// at has where the blocks of the data begin, plus one, by the upper bits of their hashes. Of those that share an entry
+	// the first one has it.
 	at    []int32
 	shift int
 }
@@ -44,7 +45,7 @@ func NewSource(values ...[]byte) *Source {
 	return s
 }
 
-// entry is where a block with that hash stands in at.
+// entry is the place where a block with that hash stands in at.
 func (s *Source) entry(hash uint32) *int32 { return &s.at[hash*0x9E3779B1>>s.shift] }
 
 // The hash of a block is that of Rabin and Karp.
@@ -126,7 +127,7 @@ func (p *patch) copy(from, size int) {
 	p.end = from + size
 }
 
-// mostParts is how many parts a value has before it is put together.
+// mostParts is the number of parts that a value has before it is put together.
 const mostParts = 128
 
 // Value is a value in parts: one that many patches make is not copied for each.
@@ -143,7 +144,7 @@ func Of(parts ...[]byte) (v Value) {
 	return v
 }
 
-// Len is how many bytes the value has.
+// Len is the number of bytes that the value has.
 func (v *Value) Len() int {
 	if len(v.ends) == 0 {
 		return 0

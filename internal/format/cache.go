@@ -3,7 +3,7 @@ package format
 import "sync"
 
 const (
-	// maxCached is how many templates one generation of the cache holds.
+	// maxCached is the number of templates that one generation of the cache holds.
 	maxCached = 256
 	// maxCachedText is the length up to which a template is worth keeping: longer ones are mostly data.
 	maxCachedText = 64 << 10

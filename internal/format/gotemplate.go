@@ -8,7 +8,7 @@ import (
 	"text/template/parse"
 )
 
-// maxSteps is how many times a Go template may write, counting each round of a loop and each nested template.
+// maxSteps is the number of times that a Go template may write, counting each round of a loop and each nested template.
 const maxSteps = 500_000
 
 var (

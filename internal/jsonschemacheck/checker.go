@@ -19,7 +19,7 @@ const (
 	maxSteps = 200_000
 	// maxDepth bounds references that lead to themselves, and values that are nested very deeply.
 	maxDepth = 500
-	// maxProblems is how many problems are listed: a model mends them in turns.
+	// maxProblems is the number of problems that are listed: a model mends them in turns.
 	maxProblems = 8
 )
 

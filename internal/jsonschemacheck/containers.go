@@ -73,7 +73,7 @@ func propertyOf(s *jsonschema.Schema, name string) (*jsonschema.Schema, bool) {
 	return s.Properties.Get(name)
 }
 
-// maxNames is how many names are listed for a model that wrote one that there is not.
+// maxNames is the number of names that are listed for a model that wrote one that there is not.
 const maxNames = 12
 
 // knownNames lists the properties that there are.

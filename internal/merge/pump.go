@@ -11,7 +11,7 @@ import (
 // errAborted stands for the item whose making ended the pump's goroutine (runtime.Goexit).
 var errAborted = errors.New("stream source was aborted")
 
-// ahead is how many items a pump reads before they are asked for.
+// ahead is the number of items that a pump reads before they are asked for.
 const ahead = 5
 
 // A pump runs the user code of a source in a goroutine of its own, so that it delays nobody else. The goroutine starts

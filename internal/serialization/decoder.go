@@ -348,7 +348,7 @@ func (d *decoder) newValue(t reflect.Type) (reflect.Value, error) {
 	return reflect.New(t).Elem(), nil
 }
 
-// inlineElems is how many elements an array type has, counting those of arrays in it.
+// inlineElems is the number of elements that an array type has, counting those of arrays in it.
 func inlineElems(t reflect.Type) int {
 	n := 1
 	for ; t.Kind() == reflect.Array; t = t.Elem() {

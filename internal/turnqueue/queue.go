@@ -21,7 +21,7 @@ type Queue[T any] struct {
 	phase Phase
 	// items wait for a turn, late ones came when it was too late.
 	items, late []T
-	// holds is how many callers want no turn to be chosen at present.
+	// holds is the number of callers that want no turn to be chosen at present.
 	holds int
 	// turn is the number of the latest turn, from 1 on.
 	turn int

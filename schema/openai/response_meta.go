@@ -76,7 +76,7 @@ const (
 	PromptCacheRetention24h      PromptCacheRetention = "24h"
 )
 
-// ResponseStatus is how far a response has come.
+// ResponseStatus tracks how far a response has come.
 type ResponseStatus string
 
 // The states of a response.

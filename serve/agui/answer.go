@@ -23,7 +23,7 @@ type answer struct {
 	streamedText bool
 }
 
-// messagePhase is how far a message is.
+// messagePhase tracks how far a message is.
 //
 //	from      to       when
 //	unsaid    saying   its first piece comes

@@ -16,7 +16,7 @@ type subagent struct {
 	phase subagentPhase
 }
 
-// subagentPhase is how far a sub-agent is. What has ended is removed.
+// subagentPhase tracks how far a sub-agent is. What has ended is removed.
 //
 //	from             to         when
 //	working          rested     it ends without an error while the call that it works for is open: that says what it came to

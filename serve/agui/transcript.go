@@ -11,7 +11,7 @@ const maxTranscript = 256 << 10
 // transcript are the messages that a client shows: those that it sent, and what became of the events since. It is what
 // MESSAGES_SNAPSHOT shows, whose messages take the place of all that the client has.
 type transcript struct {
-	// size is how many bytes there are. Beyond maxTranscript there is no transcript any more.
+	// size is the number of bytes that there are. Beyond maxTranscript there is no transcript any more.
 	size  int
 	given []json.RawMessage
 	since []*pageMessage

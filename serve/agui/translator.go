@@ -29,7 +29,7 @@ type translator struct {
 	scopes map[runlog.SpanID]scope
 	// answers are the calls of models that are open.
 	answers map[runlog.SpanID]*answer
-	// calls are those that a client knows, by their names in the record, and whose they are.
+	// calls are the calls that a client knows, by their names in the record, and whose they are.
 	calls map[string]scope
 	// has are the calls whose results the client has: it has carried them out, or sends an answer again.
 	has map[string]bool
@@ -58,7 +58,7 @@ type translator struct {
 	seen  map[string]bool
 }
 
-// phase is how far the stream is.
+// phase tracks how far the stream is.
 //
 //	from     to       when
 //	between  inside   anything happens in the run

@@ -131,7 +131,7 @@ func messageOf(run string) string { return "msg_" + run }
 
 // turns are those of a thread, by which a page says what it wants to be answered again.
 type turns struct {
-	// runs are those of the thread, in their order, and asked the run that a message of the user was asked in.
+	// runs are the runs of the thread, in their order, and asked the run that a message of the user was asked in.
 	runs  []string
 	asked map[string]string
 }
@@ -348,7 +348,7 @@ func (m *uiMessage) answers() (messages []*schema.Message) {
 	return messages
 }
 
-// answers are those that the last message has to questions that are open.
+// answers are the answers that the last message has to questions that are open.
 func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
 	answers := serve.ClientAnswers(questions, in.last().calls())
 	for _, q := range questions {

@@ -35,7 +35,7 @@ type translator struct {
 	blank          bool
 	// parts and sources count those of the message.
 	parts, sources int
-	// calls are those of the message, unnamed those that clients are told of when their names are known.
+	// calls are the calls of the message, unnamed those that clients are told of when their names are known.
 	calls   map[string]*call
 	unnamed said.Unnamed
 	points  []runlog.Point
@@ -46,7 +46,7 @@ type translator struct {
 	run    string
 }
 
-// phase is how far the message is.
+// phase tracks how far the message is.
 //
 //	from       to        when
 //	notBegun   between   anything happens

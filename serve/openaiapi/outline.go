@@ -26,7 +26,7 @@ type ending struct {
 	points []runlog.Point
 	err    *runlog.Err
 	usage  runlog.Usage
-	// finish is why the last answer of a model ended.
+	// finish is the reason for which the last answer of a model ended.
 	finish said.Finish
 }
 
@@ -42,7 +42,7 @@ type outline struct {
 	// shown: a message was shown.
 	shown  bool
 	points []runlog.Point
-	// finish is why the answer read last ended.
+	// finish is the reason for which the answer read last ended.
 	finish said.Finish
 }
 

@@ -69,7 +69,7 @@ type item struct {
 	Reason    string `json:"reason"`
 }
 
-// items are those of the input, of which a text is a message of the user.
+// items are the items of the input, of which a text is a message of the user.
 func (q *responsesRequest) items() (items []item, err error) {
 	var text string
 	if json.Unmarshal(q.Input, &text) == nil {
@@ -395,7 +395,7 @@ func (h *handler) getResponse(w http.ResponseWriter, r *http.Request, c *serve.C
 	return nil
 }
 
-// lookFor is how long the next event of a record may take to be read.
+// lookFor limits the time that the next event of a record takes to be read.
 const lookFor = 250 * time.Millisecond
 
 // look reads what there is of a response. It does not wait for its end.
@@ -439,7 +439,7 @@ func orNull(text string) any {
 	return text
 }
 
-// phase is how far a response is.
+// phase tracks how far a response is.
 //
 //	from       to         when
 //	notBegun   between    anything happens

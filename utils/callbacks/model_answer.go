@@ -11,8 +11,8 @@ import (
 // ModelAnswer is what the answer of a model says of itself, whole or in chunks, ordinary or agentic: everything but its
 // content. The zero value is of an answer of which nothing was seen. It is for one goroutine at a time.
 type ModelAnswer struct {
-	// ID, Model and Provider are those of the response, FinishReason why it ended, in the provider's words; "" if it does not
-	// say so.
+	// ID, Model and Provider are those of the response, FinishReason why it ended, in the provider's words; "" if it does
+	// not say so.
 	ID, Model, Provider, FinishReason string
 	// Configured is the model that was to be called, as the adapter reports it with the answer.
 	Configured string
@@ -44,7 +44,7 @@ func (a *ModelAnswer) Add(output callbacks.CallbackOutput) (chat *schema.Message
 	return nil, nil
 }
 
-// ToolCalls is how many tools the answer calls.
+// ToolCalls is the number of tools that the answer calls.
 func (a *ModelAnswer) ToolCalls() int { return len(a.calls) }
 
 func (a *ModelAnswer) addMessage(m *schema.Message) {
@@ -76,8 +76,8 @@ func (a *ModelAnswer) addAgentic(m *schema.AgenticMessage) {
 	a.FinishReason = cmp.Or(agenticReason(m.Extra, meta), a.FinishReason)
 }
 
-// agenticReason is why an agentic answer ended, in the provider's words: adapters put it into Extra, since those
-// messages have no field for it, and some into the extension of their provider.
+// agenticReason is the reason for which an agentic answer ended, in the provider's words: adapters put it into Extra, since
+// those messages have no field for it, and some into the extension of their provider.
 func agenticReason(extra map[string]any, meta *schema.AgenticResponseMeta) string {
 	reason, _ := extra["finish_reason"].(string)
 	switch {

@@ -14,7 +14,7 @@ import (
 
 // A Cell is a value as a store keeps it: a column, a field, a file, the content of a message.
 type Cell struct {
-	// Name is that of the cell, the same for cells that hold the same of other runs, and Of the run.
+	// Name is the name of the cell, the same for cells that hold the same of other runs, and Of the run.
 	Name, Of string
 	Value    []byte
 	// Set replaces the value. An error says that the database takes no such value, which is then not tried.

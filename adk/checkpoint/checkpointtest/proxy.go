@@ -70,7 +70,7 @@ func StartProxy(t testing.TB, network, address string) *Proxy {
 	return p
 }
 
-// Address is where the proxy is: a host and a port.
+// Address is the place where the proxy is: a host and a port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
 // Lose sets whether every sixtieth answer gets lost with its connection, so that nobody knows whether what was asked for

@@ -160,7 +160,7 @@ func (t *transaction) addEvents(ctx context.Context, key string, events []runlog
 	return nil
 }
 
-// eventPage is how many events are read at a time.
+// eventPage is the number of events that are read at a time.
 const eventPage = 256
 
 // Read yields events.

@@ -19,15 +19,15 @@ type lease struct {
 	*storekit.Lease
 	store *Store
 	no    int64
-	// seen is how many requests to stop the row had counted at the last one that was delivered. It grows under telling,
-	// which is held for no call; noting is held while the row is read, and taken before telling.
+	// seen is the number of requests to stop that the row had counted at the last one that was delivered. It grows under
+	// telling, which is held for no call; noting is held while the row is read, and taken before telling.
 	seen            atomic.Int64
 	noting, telling sync.Mutex
 
 	// turn is full while a record is appended: one at a time, so that life says which of them are stored.
 	turn chan struct{}
-	// life is how many records the lease has appended, unless it is unsure: an append failed, and may have been done.
-	// Both are owned by who has the turn.
+	// life is the number of records that the lease has appended, unless it is unsure: an append failed, and may have been
+	// done. Both are owned by who has the turn.
 	life   int64
 	unsure bool
 }
@@ -168,7 +168,7 @@ func (l *lease) noteStop(r *row) {
 	}
 }
 
-// renewedAtOnce is how many leases one statement renews.
+// renewedAtOnce is the number of leases that one statement renews.
 const renewedAtOnce = 200
 
 // renew renews leases, of any tenants of the database, and notes what became of each.

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// pageSize is how many runs are read at once.
+// pageSize is the number of runs that are read at once.
 const pageSize = 200
 
 // statuses are all that a run can have.

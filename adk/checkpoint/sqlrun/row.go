@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// columns are those of a row that are read, in their order: all but due_at, which follows from the others.
+// columns are the columns of a row that are read, in their order: all but due_at, which follows from the others.
 const columns = `no, id, status, token, held, lease_until, nonce, life, attempts, next_seq, steps, bytes, has, stops, ` +
 	`updated_at, expires_at, tenant, born, agent, queue, serial, parent, priority, created_at, data`
 
@@ -24,9 +24,10 @@ type row struct {
 	storekit.Row
 	no  int64
 	key string
-	// nonce is drawn by the client that makes, takes or settles the run: one that lost the reply recognises its own write by it.
+	// nonce is drawn by the client that makes, takes or settles the run: one that lost the reply recognises its own write
+	// by it.
 	nonce int64
-	// life is how many records the lease has appended, and nextSeq the number of the last record of the journal.
+	// life is the number of records that the lease has appended, and nextSeq the number of the last record of the journal.
 	life, nextSeq int64
 	// has says which values there are.
 	has valueKind

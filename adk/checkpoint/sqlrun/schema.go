@@ -75,10 +75,10 @@ const (
 	WHEN (OLD.status <> NEW.status OR OLD.updated_at <> NEW.updated_at) EXECUTE FUNCTION {moved} ()`
 )
 
-// keyLocks is how many rows {locks} has: see transaction.lockKey.
+// keyLocks is the number of rows that {locks} has: see transaction.lockKey.
 const keyLocks = 16
 
-// mostSteps is how many records a journal can have, less one. Runs have numbers up to 1<<39.
+// mostSteps is the number of records that a journal can have, less one. Runs have numbers up to 1<<39.
 const mostSteps = 1 << 24
 
 // placeOf is the key of a record. One number, in place of two, spares a database that keeps rows in the order of such a

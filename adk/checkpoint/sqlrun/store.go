@@ -33,8 +33,8 @@ type Config struct {
 	SweepEvery time.Duration
 	// Patience is for how long a call is tried when the database is busy or out of reach. The default is a minute.
 	Patience time.Duration
-	// AnswerIn is how long an attempt may take before it is given up and made again. The default is 0, for ever: a network
-	// that loses an answer without an error needs one.
+	// AnswerIn limits the time that an attempt takes before it is given up and made again. The default is 0, for ever: a
+	// network that loses an answer without an error needs one.
 	AnswerIn time.Duration
 	// Now replaces the clock of the database, for tests: an expression for microseconds since 1970.
 	Now string
@@ -77,7 +77,7 @@ type engine struct {
 	renewals   group[*renewing]
 	sleepers   sleepers
 	sweepEvery time.Duration
-	// swept is when runs that have expired were looked for last, in nanoseconds since 1970.
+	// swept is the time at which runs that have expired were looked for last, in nanoseconds since 1970.
 	swept atomic.Int64
 	// stops has the leases of this process look for requests to stop, by the numbers of the rows.
 	stops *storekit.StopWatch[int64, *lease]

@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// sweptAtOnce is how many runs are removed in one transaction.
+// sweptAtOnce is the number of runs that are removed in one transaction.
 const sweptAtOnce = 100
 
 // Remove removes everything of a run.

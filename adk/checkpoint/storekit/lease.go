@@ -39,13 +39,13 @@ func NewLease(r *Row, before RunInfo, isNew bool, reads Reads) *Lease {
 	return l
 }
 
-// ID is that of the run.
+// ID is the ID of the run.
 func (l *Lease) ID() string { return l.before.ID }
 
-// Token is that of the lease.
+// Token is the token of the lease.
 func (l *Lease) Token() uint64 { return l.token }
 
-// TTL is how long the lease counts from a renewal.
+// TTL is the time for which the lease counts from a renewal.
 func (l *Lease) TTL() time.Duration { return l.ttl }
 
 // Info is the run as it was when it was taken.

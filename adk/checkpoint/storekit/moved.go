@@ -7,9 +7,10 @@ import (
 	"github.com/weftgo/weft/internal/core"
 )
 
-// Moved is what the appends of a lease change of a row, for stores that keep it beside the rest, which they write less often.
+// Moved is what the appends of a lease change of a row, for stores that keep it beside the rest, which they write less
+// often.
 type Moved struct {
-	// Life is how many records the lease has appended.
+	// Life is the number of records that the lease has appended.
 	Life     int64
 	Status   Status
 	Attempts int

@@ -9,13 +9,13 @@ import (
 // StopPoll is how often a store looks for requests to stop the runs that it holds, if nothing tells it of them.
 const StopPoll = 400 * time.Millisecond
 
-// stopLookTime is how long one look may take.
+// stopLookTime limits the time that one look takes.
 const stopLookTime = 5 * time.Second
 
-// StopWatch finds the requests to stop runs that a store has leased in this process, without waiting for the next renewal of
-// the lease. A store calls Hold when it hands out a lease, Leave when the lease ends, and Look when it has written a request
-// or hears of one. Requests that other processes have written are looked for every [StopPoll] while there are leases; a store
-// without leases does nothing. It has no goroutine of its own, and is safe for concurrent use.
+// StopWatch finds the requests to stop runs that a store has leased in this process, without waiting for the next renewal
+// of the lease. A store calls Hold when it hands out a lease, Leave when the lease ends, and Look when it has written a
+// request or hears of one. Requests that other processes have written are looked for every [StopPoll] while there are
+// leases; a store without leases does nothing. It has no goroutine of its own, and is safe for concurrent use.
 type StopWatch[K comparable, L comparable] struct {
 	look func(ctx context.Context, held []L) (lost []L)
 	told func() bool

@@ -63,7 +63,7 @@ func (p *PassedOver[K]) Add(key K) bool {
 	return true
 }
 
-// Keys are those that are passed over now.
+// Keys are the keys that are passed over now.
 func (p *PassedOver[K]) Keys() []K {
 	p.mu.Lock()
 	defer p.mu.Unlock()

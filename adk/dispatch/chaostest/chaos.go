@@ -41,8 +41,8 @@ type Open func(ctx context.Context, where string) (Opened, error)
 
 // Place is a new store.
 type Place struct {
-	// Where is where it is, as Open understands it: for the process of the test, which submits and answers. Of a store on a
-	// server that is better a millisecond away (checkpointtest.Proxy.Lag), so that workers look while it writes.
+	// Where is the place where it is, as Open understands it: for the process of the test, which submits and answers. Of a
+	// store on a server that is better a millisecond away (checkpointtest.Proxy.Lag), so that workers look while it writes.
 	Where string
 	// Proxy stands between the workers and the server of the store, and Proxied is where they find it then. Without a
 	// network there is none.
@@ -200,7 +200,7 @@ func (r *round) run(t *testing.T) {
 		len(bookings), r.bank.refused, r.crowd.counts)
 }
 
-// mostTold is how many runs have their stories told.
+// mostTold is the number of runs that have their stories told.
 const mostTold = 3
 
 // tell fails the test with what was found, and the stories of the runs.

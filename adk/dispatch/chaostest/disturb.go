@@ -124,7 +124,7 @@ func (c *crowd) replace(place int) {
 	}
 }
 
-// place is where a process is that works, -1 if it does not.
+// place is the place where a process is that works, -1 if it does not.
 func (c *crowd) place(number int) int {
 	for i, m := range c.at {
 		if m.number == number && m.state == works {
@@ -198,7 +198,7 @@ func (c *crowd) drain(number int, hurry bool, why string) {
 	}
 }
 
-// numbers are those of the processes that work.
+// numbers are the numbers of the processes that work.
 func (c *crowd) numbers() (all []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,7 +27,7 @@ const (
 type job struct {
 	run  runID
 	plan plan
-	// key is that of the run, and talk the conversation that it is a turn of.
+	// key is the key of the run, and talk the conversation that it is a turn of.
 	key, talk string
 	// asked is how many user messages the run has seen in the end: one, and those of the turns before.
 	asked int
@@ -152,7 +152,7 @@ func (l *load) submit(ctx context.Context, r *rand.Rand, d *dispatch.Dispatcher,
 // said is what people were told of their answers.
 type said struct {
 	mu sync.Mutex // guards the fields below
-	// answers are those that were taken, by the name of the question, and hooks those of other programs, by the run.
+	// answers are the answers that were taken, by the name of the question, and hooks those of other programs, by the run.
 	answers map[string][]string
 	hooks   map[runID][]string
 	// atOnce are the runs that were stopped at once, with those that they wait for.

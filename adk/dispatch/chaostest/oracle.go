@@ -130,7 +130,8 @@ func (o *oracle) family(run runID) (all []runID) {
 	return all
 }
 
-// checkBookings: each step was booked once, by the run that it is a step of, and what must not be made twice was asked for once.
+// checkBookings: each step was booked once, by the run that it is a step of, and what must not be made twice was asked for
+// once.
 func (o *oracle) checkBookings() {
 	booked := map[string][]booking{}
 	for _, b := range o.bank {
@@ -187,7 +188,7 @@ func (o *oracle) checkFamily(id string, p plan) {
 	}
 }
 
-// place is where the bank has the first, or the last, booking of a plan, -1 for none.
+// place is the place where the bank has the first, or the last, booking of a plan, -1 for none.
 func (o *oracle) place(p plan, first bool) (at int, name string) {
 	names := map[string]bool{}
 	p.each(func(s step, _ bool) { names[s.Name] = true })
@@ -341,7 +342,8 @@ func (o *oracle) checkRecord(ctx context.Context, id string) error {
 		if e.From != 0 {
 			from = e.From
 		}
-		// A process may write until the first event of the one that takes its run over, which counts on from what it has seen.
+		// A process may write until the first event of the one that takes its run over, which counts on from what it has
+		// seen.
 		overlaps := e.Token > last.Token && from <= last.Seq &&
 			(e.Type == runlog.Restarted || e.Type == runlog.RunStart && (o.lateEvents || e.T-last.T < longestLate.Microseconds()))
 		if e.Run != id || from != last.Seq+1 && !overlaps || e.Token < last.Token {

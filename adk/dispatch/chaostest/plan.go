@@ -61,7 +61,7 @@ func (p plan) walk(inChild bool, f func(s step, inChild bool)) {
 	}
 }
 
-// children is how many runs the run of a plan waits for by itself.
+// children is the number of runs that the run of a plan waits for by itself.
 func (p plan) children() (n int) {
 	for _, calls := range p {
 		for _, s := range calls {

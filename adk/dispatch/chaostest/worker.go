@@ -30,7 +30,7 @@ const (
 	leaseTime = time.Second
 	pollTime  = 50 * time.Millisecond
 	slots     = 12
-	// briefly is how long a brief question waits, and longest how long steps sleep, models think and tools take.
+	// briefly is the time for which a brief question waits, and longest how long steps sleep, models think and tools take.
 	briefly      = 400 * time.Millisecond
 	longestSleep = 600 * time.Millisecond
 	longestStep  = 40 * time.Millisecond

@@ -61,7 +61,7 @@ func retrySoon(err error, failures int) (time.Duration, bool) {
 	return 100 * time.Millisecond, errors.As(err, &p) && failures < 3
 }
 
-// gate is where the agent waits that works.
+// gate is the place where the agent waits that works.
 type gate struct {
 	entered  atomic.Int32
 	stumbled atomic.Int32

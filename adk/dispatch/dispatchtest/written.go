@@ -40,7 +40,7 @@ func RunWritten(t *testing.T, store checkpoint.RunStore) {
 }
 
 const (
-	// saidAStep is how many bytes a run of asking says in each step.
+	// saidAStep is the number of bytes that a run of asking says in each step.
 	saidAStep = 2 << 10
 	// besides is for a step what the question, its answer and the records say beside that.
 	besides = 4 << 10

@@ -19,8 +19,8 @@ var (
 	errReaderGone = errors.New("the reader of the command's output is closed")
 )
 
-// lateOutput is how long output is waited for after a command has ended or was killed. It never ends when a process
-// in the background has inherited the pipe.
+// lateOutput is the time for which output is waited for after a command has ended or was killed. It never ends when a
+// process in the background has inherited the pipe.
 const lateOutput = 200 * time.Millisecond
 
 // markVariable is the environment variable that has the mark of the command that a process belongs to, behind those of

@@ -162,7 +162,7 @@ func (l *Local) GlobInfo(ctx context.Context, req *filesystem.GlobInfoRequest) (
 	return found, nil
 }
 
-// globStart is where a glob starts.
+// globStart is the place where a glob starts.
 type globStart struct {
 	base string // what results are relative to
 	walk string // the directory to walk: the base, or what the pattern names below it

@@ -22,7 +22,7 @@ type Tools struct {
 	Call func(ctx context.Context, call schema.ToolCall,
 		opts []tool.Option,
 	) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error)
-	// Limit is how many calls run at once, 0 for no limit.
+	// Limit is the number of calls that run at once, 0 for no limit.
 	Limit int
 	// IsFinal reports whether an error ends the run as it is, such as an interrupt: others say which call failed.
 	IsFinal func(error) bool
@@ -236,8 +236,8 @@ func (s *Speculation) AdoptInto(ctx context.Context, calls []schema.ToolCall) ([
 	return into, nil
 }
 
-// adopt returns the first call that was started for one of the message and is no other one's. Calls that are the same in all,
-// also in their IDs, are calls of their own. (agent/E-24) s.mu is locked.
+// adopt returns the first call that was started for one of the message and is no other one's. Calls that are the same in
+// all, also in their IDs, are calls of their own. (agent/E-24) s.mu is locked.
 func (s *Speculation) adopt(call *schema.ToolCall) *Call {
 	for _, c := range s.order {
 		if !c.adopted && c.is(call) {

@@ -20,15 +20,15 @@ import (
 //   - in a begin, the sum of that checkpoint,
 //   - in a turn that repeats much of it, how the turn is made of it.
 //
-// So what is written grows with what is said. What is read grows, too: when there are most times as many bytes in the journal
-// as in the checkpoint, the whole of that is saved, and the journal begins anew.
+// So what is written grows with what is said. What is read grows, too: when there are most times as many bytes in the
+// journal as in the checkpoint, the whole of that is saved, and the journal begins anew.
 const (
 	most = 4
 	// leastPacked is below which a record is written as it is.
 	leastPacked = 1 << 10
 	// mostOwn bounds the bytes of records that are remembered for the next stop.
 	mostOwn = 1 << 20
-	// mostTurns is how many turns are remembered that have all messages of a visit.
+	// mostTurns is the number of turns that are remembered that have all messages of a visit.
 	mostTurns = 8
 )
 
@@ -50,7 +50,7 @@ type savings struct {
 	last      delta.Value
 	inJournal bool
 	known     bool
-	// sum is that of the last one, nil if it is not known.
+	// sum is the sum of the last one, nil if it is not known.
 	sum []byte
 	// turns are the last ones of visits that have all messages: packed records are made of the checkpoint and of them.
 	turns []wholeTurn

@@ -20,7 +20,7 @@ import (
 	"github.com/weftgo/weft/internal/delta"
 )
 
-// SavingTime is how long a store may take to record what has happened already, whatever has become of the run.
+// SavingTime limits the time that a store takes to record what has happened already, whatever has become of the run.
 const SavingTime = time.Minute
 
 // ErrClosed is returned by appends after [Journal.Close]: by calls that outlive their run.
@@ -38,12 +38,13 @@ type Journal struct {
 	Keep bool
 	// fenced: the store is a lease, and only its holder writes.
 	fenced bool
-	// life is that of this process.
+	// life is the life of this process.
 	life string
 	// saved reads the checkpoint that the store has beside the journal.
 	saved func(ctx context.Context) ([]byte, error)
 	// past is what Replay found: the last life, how many records there are, and how many bytes they have since the last
-	// checkpoint that is whole. stopped: the last life ended with a stop that has the checkpoint, and the turns are those then.
+	// checkpoint that is whole. stopped: the last life ended with a stop that has the checkpoint, and the turns are those
+	// then.
 	past struct {
 		life    string
 		seen    int
@@ -62,8 +63,8 @@ type Journal struct {
 	written int
 	// unclear is a record whose append failed, so that it may be there or not. It is appended again before any other. (J5)
 	unclear []byte
-	// base is the checkpoint that the run continues from, nil if it does from something else, or if this process does not hold
-	// it, and turns are those that have all messages. source is made of both when it is needed.
+	// base is the checkpoint that the run continues from, nil if it does from something else, or if this process does not
+	// hold it, and turns are those that have all messages. source is made of both when it is needed.
 	base   []byte
 	turns  [][]byte
 	source *delta.Source
@@ -83,11 +84,11 @@ type Journal struct {
 	begunAgain map[string]bool
 	// now is known and what this process recorded, without what is used up.
 	now map[string]*steps
-	// visits are those that this process began, by position.
+	// visits are the visits that this process began, by position.
 	visits map[string]*Visit
 	// resumable are the positions of visits that stopped, by the address at which they are resumed.
 	resumable map[string]string
-	// begun is how many messages the agents of those visits were given, by the position of the visit.
+	// begun is the number of messages that the agents of those visits were given, by the position of the visit.
 	begun map[string]int
 }
 
@@ -127,13 +128,13 @@ type Past struct {
 	Died bool
 	// Run is what it continues from: what it began with, or the checkpoint of a stop. nil: the checkpoint of the store.
 	Run []byte
-	// Answers are those that it was resumed with and that are not used up, by the IDs of interrupt points.
+	// Answers are the answers that it was resumed with and that are not used up, by the IDs of interrupt points.
 	Answers map[string][]byte
 	// End is what it has come to, nil if it did not.
 	End *End
 	// LostCalls were begun by a process that had lost the run to another.
 	LostCalls []*Record
-	// Steps is how many steps were recorded, and Lives how many processes have continued with the run.
+	// Steps is the number of steps that were recorded, and Lives how many processes have continued with the run.
 	Steps, Lives int
 	// Stray: there are records, and none of them began the run. A process that had lost the run wrote them.
 	Stray bool

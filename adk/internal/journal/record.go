@@ -58,8 +58,8 @@ type Record struct {
 	// The state after a turn: the first Keep messages of the turn before, and those behind them.
 	Keep     int
 	Messages []any
-	// Given is how many messages others know: those that the agent was given, or that its checkpoint had. Begun is how
-	// many it was given, and Remaining how many turns it has left.
+	// Given is the number of messages that others know: those that the agent was given, or that its checkpoint had. Begun
+	// is how many it was given, and Remaining how many turns it has left.
 	Given, Begun, Remaining int
 	Extra, Values           map[string]any
 	// CallSeed is what the idempotency keys of the agent's calls are made with.
@@ -100,7 +100,7 @@ type End struct {
 	Message any
 	Agent   string
 	Path    []string
-	// At is when the run ended, in milliseconds since 1970.
+	// At is the time at which the run ended, in milliseconds since 1970.
 	At int64
 	// Kept: the steps before it are kept.
 	Kept bool

@@ -71,7 +71,7 @@ func (s *Scope) isRepeated() bool {
 	return false
 }
 
-// visitPhase is how far one run of an agent got in this process.
+// visitPhase tracks how far one run of an agent got in this process.
 //
 //	from     to         when
 //	running  ended      it came to its end, or failed
@@ -95,7 +95,7 @@ type Visit struct {
 	position string
 	// path are the names of the agents on the way to it, nil once a record has them. Guarded by scope.journal.mu.
 	path []string
-	// begun is how many messages the agent was given. Guarded by scope.journal.mu.
+	// begun is the number of messages that the agent was given. Guarded by scope.journal.mu.
 	begun int
 	// resumed: it began as one that continues from an interrupt.
 	resumed bool
@@ -205,7 +205,7 @@ func (v *Visit) SaveTurn(ctx context.Context, r *Record) error {
 	return v.scope.journal.appendDone(ctx, r)
 }
 
-// callPhase is how far a tool call got in this process.
+// callPhase tracks how far a tool call got in this process.
 //
 //	from  to         when
 //	open  done       its result is recorded
@@ -263,9 +263,9 @@ func (c *Call) StartedSince() bool {
 	return c.visit.scope.journal.started[c.visit.position+"!"+c.key]
 }
 
-// Start records that the call begins. After an error the call must not begin. One that an earlier process began, and that has
-// come to nothing, is recorded already: it is no step forward that the run begins it once more, and whoever counts the deaths
-// of its processes must not take it for one.
+// Start records that the call begins. After an error the call must not begin. One that an earlier process began, and that
+// has come to nothing, is recorded already: it is no step forward that the run begins it once more, and whoever counts the
+// deaths of its processes must not take it for one.
 func (c *Call) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("failed to save a step: %w", err)
@@ -280,8 +280,8 @@ func (c *Call) Start(ctx context.Context) error {
 	return err
 }
 
-// isBegunAgain reports whether the record of an earlier process that the call begins still counts, which it does once: a call
-// that fails, and is made again, has a record of its own.
+// isBegunAgain reports whether the record of an earlier process that the call begins still counts, which it does once: a
+// call that fails, and is made again, has a record of its own.
 func (c *Call) isBegunAgain() bool {
 	last := c.Known()
 	if last == nil || last.Kind != KindStart || !c.StartedSince() {

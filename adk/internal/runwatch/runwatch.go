@@ -8,8 +8,8 @@ import "context"
 // Options is what an option of a run sets.
 type Options struct {
 	Run Run
-	// Unread: nobody reads the streams of the run's events. Those that the run itself reads to their ends come closed, so that
-	// no goroutine has to wake up for each of their pieces.
+	// Unread: nobody reads the streams of the run's events. Those that the run itself reads to their ends come closed, so
+	// that no goroutine has to wake up for each of their pieces.
 	Unread bool
 }
 
@@ -26,7 +26,7 @@ type Run interface {
 
 // Start is a run that begins or is resumed.
 type Start struct {
-	// Token is that of its lease, 0 without one.
+	// Token is the token of its lease, 0 without one.
 	Token uint64
 	// Resumed: it continues, or was submitted and begins.
 	Resumed, Streaming bool
@@ -56,7 +56,7 @@ type Agent interface {
 // ToolsKey asks the context of a call of a tool for the [Tools] of its agent.
 type ToolsKey struct{}
 
-// Tools are those of an agent at work.
+// Tools are the tools of an agent at work.
 type Tools interface {
 	// Repeatable reports whether a tool says that calling it again does no harm.
 	Repeatable(name string) bool

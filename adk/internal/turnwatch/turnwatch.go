@@ -26,7 +26,7 @@ const (
 
 // Run is a run that begins or is resumed.
 type Run struct {
-	// ID is that of the run, "" if it has none of its own.
+	// ID is the ID of the run, "" if it has none of its own.
 	ID   string
 	Past Past
 	// Held reports whether nobody else can be at the same run.

@@ -16,7 +16,7 @@ type ReadRequest = filesystem.ReadRequest
 // FileContent is the content of a file.
 type FileContent = filesystem.FileContent
 
-// Backend is where the files are. A [filesystem.Backend] is one.
+// Backend is the place where the files are. A [filesystem.Backend] is one.
 //
 // If a backend has the method LsInfo of [filesystem.Backend] as well, files are read again only when their size or time
 // of change differs; else they are read for each run.
@@ -27,7 +27,7 @@ type Backend interface {
 
 // Config configures [New].
 type Config struct {
-	// Backend is where the files are. Required.
+	// Backend is the place where the files are. Required.
 	Backend Backend
 	// AgentsMDFiles are the files to show, in this order. A file that does not exist is passed over. Required.
 	AgentsMDFiles []string

@@ -36,12 +36,13 @@ const (
 type Config struct {
 	// Tools are asked for, by name. A tool that is called by an alias is always asked for.
 	Tools []string
-	// Origins are asked for with all of their tools, whatever those are called, also besides Tools: "mcp:bank" are the tools of
-	// the MCP server bank. See [tool.OriginOf].
+	// Origins are asked for with all of their tools, whatever those are called, also besides Tools: "mcp:bank" are the
+	// tools of the MCP server bank. See [tool.OriginOf].
 	Origins []string
-	// Ask says whether to ask for a call, in place of Tools and Origins. Its error fails the call. Several calls may call it at once.
+	// Ask says whether to ask for a call, in place of Tools and Origins. Its error fails the call. Several calls may call
+	// it at once.
 	Ask func(ctx context.Context, call *adk.ToolContext, arguments string) (bool, error)
-	// Expiry is how long a decision is good after the question. Default: a day.
+	// Expiry is the time for which a decision is good after the question. Default: a day.
 	Expiry time.Duration
 	// Key, if set, must have signed decisions. See [Decision.Sign].
 	Key []byte

@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/adk"
 )
 
-// ledger is where an account is stored.
+// ledger is the place where an account is stored.
 type ledger struct {
 	store adk.CheckPointStore
 	key   string

@@ -158,7 +158,7 @@ func (m *middleware[M]) BeforeModelRewriteState(
 	return context.WithValue(ctx, finalKey{}, string(limit.Limit)), &changed, nil
 }
 
-// finalKey is where the context of the last turn has the limit.
+// finalKey is the place where the context of the last turn has the limit.
 type finalKey struct{}
 
 // noToolLeft returns an error if no tool can be called any more.

@@ -43,7 +43,7 @@ type ExecuteToolConfig struct {
 
 // MiddlewareConfig configures [New]. Required is Backend, or one of the shells.
 type MiddlewareConfig struct {
-	// Backend is where the files are. Without one there are no file tools, but those that a CustomTool replaces.
+	// Backend is the place where the files are. Without one there are no file tools, but those that a CustomTool replaces.
 	Backend filesystem.Backend
 
 	// Shell adds the tool execute. At most one of Shell and StreamingShell may be set. What the agent's commands may

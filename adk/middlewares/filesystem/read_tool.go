@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// defaultReadLines is how many lines read_file returns if the model does not say.
+// defaultReadLines is the number of lines that read_file returns if the model does not say.
 const defaultReadLines = 2000
 
 type readFileArguments struct {

@@ -22,7 +22,7 @@ type (
 	DeleteRequest = filesystem.DeleteRequest
 )
 
-// Backend is where the tasks are. [filesystem.InMemoryBackend] is one, and so is the backend of package local.
+// Backend is the place where the tasks are. [filesystem.InMemoryBackend] is one, and so is the backend of package local.
 type Backend interface {
 	// LsInfo lists a directory.
 	LsInfo(ctx context.Context, req *LsInfoRequest) ([]FileInfo, error)
@@ -38,7 +38,7 @@ var _ Backend = (*filesystem.InMemoryBackend)(nil)
 
 // Config configures [New].
 type Config struct {
-	// Backend is where the tasks are. Required.
+	// Backend is the place where the tasks are. Required.
 	Backend Backend
 	// BaseDir is the directory of the list; nothing else should be in it. It need not exist. Required.
 	BaseDir string

@@ -25,7 +25,7 @@ const (
 
 // ClearToolResultConfig configures [NewClearToolResult]. nil stands for one without settings.
 type ClearToolResultConfig struct {
-	// ToolResultTokenThreshold is how many tokens results may have together. Default 20000.
+	// ToolResultTokenThreshold is the number of tokens that results may have together. Default 20000.
 	ToolResultTokenThreshold int
 	// KeepRecentTokens is how many tokens at the end of the history stay as they are. Default 40000.
 	KeepRecentTokens int
@@ -140,7 +140,7 @@ func (c *oldClearing) beforeChatModel(_ context.Context, state *adk.ChatModelAge
 	return nil
 }
 
-// recent is where the messages begin that stay.
+// recent is the place where the messages begin that stay.
 func (c *oldClearing) recent(messages []*schema.Message) int {
 	kept := 0
 	for i, m := range slices.Backward(messages) {

@@ -19,7 +19,7 @@ const skillFiles = "*/SKILL.md"
 
 // BackendFromFilesystemConfig configures [NewBackendFromFilesystem].
 type BackendFromFilesystemConfig struct {
-	// Backend is where the files are. Required.
+	// Backend is the place where the files are. Required.
 	Backend filesystem.Backend
 	// BaseDir is the directory with one directory for each skill. Required.
 	BaseDir string

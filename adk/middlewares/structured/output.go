@@ -51,7 +51,7 @@ type Config[T any] struct {
 	NativeOptions func(s *jsonschema.Schema) []model.Option
 	// Check says what the schema cannot. The model is shown its error. Several runs may call it at once.
 	Check func(ctx context.Context, value T) error
-	// MaxRepairs is how often an answer that does not fit is sent back. Default, for nil: 2.
+	// MaxRepairs is the number of times that an answer that does not fit is sent back. Default, for nil: 2.
 	MaxRepairs *int
 }
 

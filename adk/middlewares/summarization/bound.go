@@ -34,7 +34,7 @@ func newest[M adk.MessageType](messages []M, most int) []M {
 	return append(kept, others[firstThatFits(others, most):]...)
 }
 
-// firstThatFits is where the messages begin that fit.
+// firstThatFits is the place where the messages begin that fit.
 func firstThatFits[M adk.MessageType](messages []M, most int) int {
 	from := len(messages)
 	for from > 0 {

@@ -62,7 +62,7 @@ type TypedConfig[M adk.MessageType] struct {
 	MaxInputTokens int
 	// UserInstruction is what the model is asked to do. Default: the text of this package.
 	UserInstruction string
-	// TranscriptFilePath is where the model can read the whole history later. The summary names it; writing
+	// TranscriptFilePath is the place where the model can read the whole history later. The summary names it; writing
 	// the file is up to the application.
 	TranscriptFilePath string
 
@@ -94,18 +94,18 @@ type TypedRetryConfig[M adk.MessageType] struct {
 	MaxRetries *int
 	// ShouldRetry decides about an outcome. Default: errors are tried again.
 	ShouldRetry func(ctx context.Context, resp M, err error) bool
-	// BackoffFunc is how long to wait before retry number attempt, from 1. Default: a second, doubled each time up to
+	// BackoffFunc is the time to wait before retry number attempt, from 1. Default: a second, doubled each time up to
 	// ten, and up to half of that more at random.
 	BackoffFunc func(ctx context.Context, attempt int, resp M, err error) time.Duration
 }
 
 // TypedFailoverConfig says how other models are tried.
 type TypedFailoverConfig[M adk.MessageType] struct {
-	// MaxRetries is how many attempts there are. Default, for nil: 3.
+	// MaxRetries is the number of attempts that there are. Default, for nil: 3.
 	MaxRetries *int
 	// ShouldFailover decides about an outcome, of the model or of an attempt. Default: on errors.
 	ShouldFailover func(ctx context.Context, resp M, err error) bool
-	// BackoffFunc is how long to wait after attempt number attempt, from 1. Default: as in [TypedRetryConfig].
+	// BackoffFunc is the time to wait after attempt number attempt, from 1. Default: as in [TypedRetryConfig].
 	BackoffFunc func(ctx context.Context, attempt int, resp M, err error) time.Duration
 	// GetFailoverModel chooses the model of an attempt. Its error fails the attempt. Default: the model again.
 	GetFailoverModel TypedGetFailoverModelFunc[M]

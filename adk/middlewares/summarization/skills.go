@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// skillsKey is where a message with preserved skills has them for the next summarization, as JSON.
+	// skillsKey is the place where a message with preserved skills has them for the next summarization, as JSON.
 	skillsKey = "_summarization_skills"
 
 	defaultSkillToolName     = "skill"

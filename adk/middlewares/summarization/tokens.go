@@ -29,7 +29,7 @@ func (m *TypedMiddleware[M]) countTokens(_ context.Context, input *TypedTokenCou
 	return total, nil
 }
 
-// estimate is how many tokens a message has.
+// estimate is the number of tokens that a message has.
 func estimate[M adk.MessageType](m M) int {
 	var s size
 	switch m := any(m).(type) {

@@ -14,8 +14,8 @@ import (
 
 // Config configures [New].
 type Config struct {
-	// Timeout is how long a call may take: until its result is there, or until its stream has ended. Required; 0 is only
-	// allowed, and means without limit, where Of has a time.
+	// Timeout limits the time that a call takes: until its result is there, or until its stream has ended. Required; 0 is
+	// only allowed, and means without limit, where Of has a time.
 	Timeout time.Duration
 	// Of has the times of tools that need others, by the name under which the model calls them. 0 is without limit.
 	Of map[string]time.Duration

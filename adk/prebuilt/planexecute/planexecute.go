@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// defaultMaxIterations is how many steps are executed at most.
+// defaultMaxIterations is the number of steps that are executed at most.
 const defaultMaxIterations = 10
 
 // Config configures [New]. All three agents are required.

@@ -22,7 +22,7 @@ const (
 	ExecutedStepsSessionKey = "ExecutedSteps"
 )
 
-// ExecutionContext is how far the work is.
+// ExecutionContext tracks how far the work is.
 type ExecutionContext struct {
 	UserInput     []adk.Message
 	Plan          Plan

@@ -330,7 +330,7 @@ type Runner = weft.Runner
 // RunnerConfig configures a [Runner].
 type RunnerConfig = weft.RunnerConfig
 
-// SafePoint is where a turn may be preempted. Points add up.
+// SafePoint is the place where a turn may be preempted. Points add up.
 type SafePoint = weft.SafePoint
 
 // SequentialAgentConfig configures a sequential agent.

@@ -15,7 +15,7 @@ import (
 type Model struct {
 	// Answer makes an answer of the history. Required. [Script] makes one.
 	Answer func(ctx context.Context, history []*schema.Message) (*schema.Message, error)
-	// Pace is how long a stream waits before each chunk. An answer that is not streamed takes it once.
+	// Pace is the time for which a stream waits before each chunk. An answer that is not streamed takes it once.
 	Pace time.Duration
 }
 

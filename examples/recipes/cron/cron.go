@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// atOnce is how many runs one request of the clock executes at a time.
+	// atOnce is the number of runs that one request of the clock executes at a time.
 	atOnce = 16
-	// stopTime is how long a run may take to come to a safe point. Then it is stopped at once.
+	// stopTime limits the time that a run takes to come to a safe point. Then it is stopped at once.
 	stopTime = 10 * time.Second
 )
 

@@ -38,7 +38,8 @@ type Config struct {
 	HTTPClient *http.Client
 	// Timeout limits every attempt. Default: no limit.
 	Timeout time.Duration
-	// MaxRetries is how often a request is sent again after a failed connection or a status that passes. Default 2.
+	// MaxRetries is the number of times that a request is sent again after a failed connection or a status that passes.
+	// Default 2.
 	MaxRetries *int
 
 	// Model is the name of the model. Required.
@@ -46,7 +47,7 @@ type Config struct {
 	// TaskType says what the vectors are for: RETRIEVAL_DOCUMENT, RETRIEVAL_QUERY, SEMANTIC_SIMILARITY, CLASSIFICATION,
 	// CLUSTERING, QUESTION_ANSWERING, FACT_VERIFICATION or CODE_RETRIEVAL_QUERY.
 	TaskType string
-	// Title is that of the documents, with TaskType RETRIEVAL_DOCUMENT only.
+	// Title is the title of the documents, with TaskType RETRIEVAL_DOCUMENT only.
 	Title string
 	// OutputDimensionality shortens the vectors, for models that can.
 	OutputDimensionality *int32
@@ -56,10 +57,10 @@ type Config struct {
 	MIMEType string
 	// AutoTruncate cuts texts that are too long for the model; otherwise they are an error. On Vertex AI only.
 	AutoTruncate bool
-	// BatchSize is how many texts a request has at most. Default 100 on the Gemini API. On Vertex AI its newer models take
-	// one, whatever is set here, and older ones 250 in us-central1 and 5 elsewhere.
+	// BatchSize is the number of texts that a request has at most. Default 100 on the Gemini API. On Vertex AI its newer
+	// models take one, whatever is set here, and older ones 250 in us-central1 and 5 elsewhere.
 	BatchSize int
-	// Concurrency is how many requests are sent at once. Default 1.
+	// Concurrency is the number of requests that are sent at once. Default 1.
 	Concurrency int
 	// ExtraFields are set in the request body in addition; nil removes a field.
 	ExtraFields map[string]any

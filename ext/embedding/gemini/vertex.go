@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// vertexBytes is how many bytes the texts of a request to Vertex AI may have: 20,000 tokens of two bytes at least.
+// vertexBytes is the number of bytes that the texts of a request to Vertex AI may have: 20,000 tokens of two bytes at least.
 const vertexBytes = 40_000
 
 // vertexBatch returns how much a request to Vertex AI may have.

@@ -36,7 +36,8 @@ type Config struct {
 	HTTPClient *http.Client
 	// Timeout limits every attempt. Default: no limit.
 	Timeout time.Duration
-	// MaxRetries is how often a request is sent again after a failed connection or a status that passes. Default 2.
+	// MaxRetries is the number of times that a request is sent again after a failed connection or a status that passes.
+	// Default 2.
 	MaxRetries *int
 
 	// Model is the name of the model. Required.
@@ -46,14 +47,14 @@ type Config struct {
 	Truncate *bool
 	// Dimensions shortens the vectors, for models that can.
 	Dimensions *int
-	// KeepAlive is how long the model stays loaded after the call. Nil leaves it to the server, a negative one keeps it
-	// for ever.
+	// KeepAlive is the time for which the model stays loaded after the call. Nil leaves it to the server, a negative one
+	// keeps it for ever.
 	KeepAlive *time.Duration
 	// Options are parameters of the model by their names, such as "num_ctx".
 	Options map[string]any
-	// BatchSize is how many texts a request has at most. Default 512.
+	// BatchSize is the number of texts that a request has at most. Default 512.
 	BatchSize int
-	// Concurrency is how many requests are sent at once. Default 1.
+	// Concurrency is the number of requests that are sent at once. Default 1.
 	Concurrency int
 	// ExtraFields are set in the request body in addition; nil removes a field.
 	ExtraFields map[string]any

@@ -58,7 +58,8 @@ type Config struct {
 	HTTPClient *http.Client
 	// Timeout limits every attempt. Default: no limit.
 	Timeout time.Duration
-	// MaxRetries is how often a request is sent again after a failed connection or a status that passes. Default 2.
+	// MaxRetries is the number of times that a request is sent again after a failed connection or a status that passes.
+	// Default 2.
 	MaxRetries *int
 
 	// Model is the name of the model. Required.
@@ -69,10 +70,10 @@ type Config struct {
 	Dimensions *int
 	// User says to the server's abuse detection who asks.
 	User string
-	// BatchSize is how many texts a request has at most. Default: 2,048 for OpenAI and Azure, what other known services
-	// take, and 32 for servers that are not known, as some take no more.
+	// BatchSize is the number of texts that a request has at most. Default: 2,048 for OpenAI and Azure, what other known
+	// services take, and 32 for servers that are not known, as some take no more.
 	BatchSize int
-	// Concurrency is how many requests are sent at once. Default 1.
+	// Concurrency is the number of requests that are sent at once. Default 1.
 	Concurrency int
 	// ExtraFields are set in the request body in addition; nil removes a field.
 	ExtraFields map[string]any

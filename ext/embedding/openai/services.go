@@ -11,8 +11,8 @@ import (
 type service struct {
 	// hosts are the ends of host names.
 	hosts []string
-	// texts is how many texts a request may have, and size how many bytes they may have together: two for a token, which
-	// has as many at least, as good as always.
+	// texts is the number of texts that a request may have, and size how many bytes they may have together: two for a
+	// token, which has as many at least, as good as always.
 	texts, size int
 	// dimensions is the field for the length of the vectors.
 	dimensions string

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// mostOutcome is how many bytes the outcome of a stretch may have in the history, and mostSummaries those of it that
-	// are summaries of questions.
+	// mostOutcome is the number of bytes that the outcome of a stretch may have in the history, and mostSummaries those of
+	// it that are summaries of questions.
 	mostOutcome   = 8 << 10
 	mostSummaries = 3 << 10
-	// mostDetails is how many bytes Config.Details may have.
+	// mostDetails is the number of bytes that Config.Details may have.
 	mostDetails = 2 << 10
 	// longestSummary is the most of a summary, and of a name.
 	longestSummary = 200
-	// lookAtKey is how often a run is looked at, at least, that waits for another one of its key to end.
+	// lookAtKey is the longest interval at which a run is looked at that waits for another one of its key to end.
 	lookAtKey = 5 * time.Minute
 )
 
@@ -251,7 +251,7 @@ func (r *room) take(p *Point) bool {
 	return true
 }
 
-// sizeOf is how many bytes a value has in the history.
+// sizeOf is the number of bytes that a value has in the history.
 func sizeOf(v any) int {
 	data, err := json.Marshal(v)
 	if err != nil { // there is nothing in our types that is no JSON
@@ -304,7 +304,7 @@ func (e *TypedEngine[M]) describe(info checkpoint.RunInfo) (text string) {
 	return cut(e.details(info), mostDetails)
 }
 
-// fromNow is how long it is until a time, at least a moment, 0 for the zero time.
+// fromNow returns the time from now until a time, at least a moment, 0 for the zero time.
 func fromNow(at time.Time) time.Duration {
 	if at.IsZero() {
 		return 0

@@ -42,11 +42,11 @@ const (
 	chaosBank   = "WEFT_TEMPORAL_TEST_BANK"
 )
 
-// chaosTTL is how long the leases of the workers last.
+// chaosTTL is the time for which the leases of the workers last.
 const chaosTTL = 2 * time.Second
 
-// chaosRuns is how many runs there are, $WEFT_TEMPORAL_CHAOS or 60, and chaosDisturbances how often a worker is killed,
-// frozen or drained, or the server killed.
+// chaosRuns is the number of runs, $WEFT_TEMPORAL_CHAOS or 60, and chaosDisturbances how often a worker is
+// killed, frozen or drained, or the server killed.
 var (
 	chaosRuns         = chaosSize()
 	chaosDisturbances = max(chaosRuns/6, 1)

@@ -25,8 +25,8 @@ import (
 
 // Config configures an engine. The zero value works. All processes of an application should have the same.
 type Config struct {
-	// TaskQueue is that of the workers of runs without a dispatch.Job.Queue; others are at TaskQueue, a slash and the
-	// queue (see [TypedEngine.TaskQueue]). The default is "weft".
+	// TaskQueue is the task queue of the workers of runs without a dispatch.Job.Queue; others are at TaskQueue, a slash and
+	// the queue (see [TypedEngine.TaskQueue]). The default is "weft".
 	TaskQueue string
 	// IDPrefix begins the IDs of workflows; the rest is the tenant and the ID of the run. The default is "weft/". Stores
 	// that know nothing of each other need an IDPrefix and a TaskQueue each.
@@ -39,20 +39,20 @@ type Config struct {
 	// The leases of runs last for two thirds of it, at least a second, whatever dispatch.Config.TTL says: so a run can be
 	// taken over when Temporal notices.
 	Heartbeat time.Duration
-	// StretchTimeout is how long a run may compute without a pause. The default is 24 hours.
+	// StretchTimeout is the time for which a run may compute without a pause. The default is 24 hours.
 	StretchTimeout time.Duration
-	// RetryPolicy is how often a stretch is tried again whose worker died or could not reach the store. The default is
-	// without end, after a second, twice as long each time, up to 5 minutes. Failures of models and tools are not its
-	// concern: see dispatch.Config.Retry.
+	// RetryPolicy says how often a stretch is tried again whose worker died or could not reach the store. The
+	// default is without end, after a second, twice as long each time, up to 5 minutes. Failures of models and tools are
+	// not its concern: see dispatch.Config.Retry.
 	RetryPolicy *temporal.RetryPolicy
 	// SearchAttributes sets WeftStatus, WeftAgent and WeftTenant (of type Keyword) and WeftWaitingFor (KeywordList) of
 	// workflows. The namespace must have them. They are two more events a stretch.
 	SearchAttributes bool
-	// StopGrace is how long a run may take to come to a safe point when its worker ends or its workflow
+	// StopGrace limits the time that a run takes to come to a safe point when its worker ends or its workflow
 	// is canceled. Then calls in flight are abandoned. The default is 20 seconds. worker.Options.WorkerStopTimeout should
 	// be longer.
 	StopGrace time.Duration
-	// KeepEvents is how long the events of a run stay after its end: see dispatch.TypedDispatcher.Sweep, which
+	// KeepEvents is the time for which the events of a run stay after its end: see dispatch.TypedDispatcher.Sweep, which
 	// [TypedEngine.Reconcile] calls.
 	KeepEvents time.Duration
 	// Details is what pages of Temporal show of a run. It should not say what is in the run. The default names the agent
@@ -60,7 +60,7 @@ type Config struct {
 	Details func(checkpoint.RunInfo) string
 }
 
-// options are those of workflows that are started by the engine.
+// options are the options of workflows that are started by the engine.
 func (c *Config) options() RunOptions {
 	return RunOptions{TaskQueue: c.TaskQueue, IDPrefix: c.IDPrefix, Tenant: c.Tenant, Heartbeat: c.Heartbeat,
 		StretchTimeout: c.StretchTimeout, StopGrace: c.StopGrace, RetryPolicy: c.RetryPolicy,
@@ -131,7 +131,7 @@ func describe(info checkpoint.RunInfo) string {
 	return text
 }
 
-// TaskQueue is that of the workers of a dispatch.Job.Queue.
+// TaskQueue is the task queue of the workers of a dispatch.Job.Queue.
 func (e *TypedEngine[M]) TaskQueue(queue string) string {
 	return e.options.names().queue(queue)
 }

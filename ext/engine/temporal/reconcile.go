@@ -19,7 +19,7 @@ import (
 // overdueAfter is for how long a run may be due before Reconcile asks why nobody executes it.
 const overdueAfter = time.Minute
 
-// ErrTerminated is why a run failed whose workflow was terminated.
+// ErrTerminated is the reason for which a run failed whose workflow was terminated.
 var ErrTerminated = errors.New("its workflow was terminated in Temporal")
 
 // Reconciled is what [TypedEngine.Reconcile] did.

@@ -34,14 +34,14 @@ type RemoteOptions struct {
 	// Activity is the type of the activity, which workers of the application register, in any language: its argument is a
 	// [RemoteCall], and its result a string. The default is the name of the tool.
 	Activity string
-	// TaskQueue is that of the workers. The default is "weft". Without Standalone, its workers need [CallWorkflow], too,
-	// which [TypedEngine.Register] and [RegisterCalls] give them.
+	// TaskQueue is the task queue of the workers. The default is "weft". Without Standalone, its workers need
+	// [CallWorkflow], too, which [TypedEngine.Register] and [RegisterCalls] give them.
 	TaskQueue string
 	// IDPrefix begins the IDs of calls in Temporal; the rest is the tool and the key of the call. Stores and tenants that
 	// have runs of the same ID need one each, and a run that has the ID of one that was removed gets the results of its
 	// calls, as long as Temporal keeps them. The default is "weft-call/".
 	IDPrefix string
-	// Timeout is how long a try may take. The default is 10 minutes.
+	// Timeout limits the time that a try takes. The default is 10 minutes.
 	Timeout time.Duration
 	// Heartbeat is after how long without a heartbeat a try has failed. The default is never.
 	Heartbeat time.Duration
@@ -49,8 +49,8 @@ type RemoteOptions struct {
 	// not change that) fails the call at once where workers use the Go SDK: have the activity put what is large somewhere
 	// else, and return where. Workers in other languages need a NonRetryableErrorTypes of their own for it.
 	RetryPolicy *temporal.RetryPolicy
-	// ReleaseAfter is how long the run waits for a call with its worker. Then it gives its worker back, and looks now and
-	// then. The default is a minute, at least 2 seconds; negative is never.
+	// ReleaseAfter is the time for which the run waits for a call with its worker. Then it gives its worker back, and looks
+	// now and then. The default is a minute, at least 2 seconds; negative is never.
 	ReleaseAfter time.Duration
 	// Standalone makes a call an activity without a workflow. The server must have those, 1.31 or later: they are in public
 	// preview, and so not the default.

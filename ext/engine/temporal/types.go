@@ -54,8 +54,8 @@ const (
 
 // RunOptions is how the workflow of a run executes it. The zero value works.
 type RunOptions struct {
-	// TaskQueue is that of the workers, and IDPrefix begins the IDs of workflows. The defaults are those of [Config].
-	// Tenant is that of [Config].
+	// TaskQueue is the task queue of the workers, and IDPrefix begins the IDs of workflows. The defaults are those of
+	// [Config]. Tenant is that of [Config].
 	TaskQueue string
 	IDPrefix  string
 	Tenant    string `json:",omitempty"`
@@ -167,10 +167,10 @@ type outcome struct {
 	Agent, Tenant string            `json:",omitempty"`
 	Status        checkpoint.Status // ready, waiting, paused, done or failed
 	Waiting       []Point           `json:",omitempty"`
-	// More is how many questions there is no room for in Waiting: the workflow looks at the run after each answer.
+	// More is the number of questions that there is no room for in Waiting: the workflow looks at the run after each answer.
 	More int `json:",omitempty"`
-	// WakeIn is when the run is to be looked at again by itself, and LookIn when it is if the end of a run that it waits
-	// for may be missed. 0 is never.
+	// WakeIn is the time at which the run is to be looked at again by itself, and LookIn when it is if the end of a run
+	// that it waits for may be missed. 0 is never.
 	WakeIn, LookIn time.Duration `json:",omitempty"`
 	// Details is what pages show.
 	Details string `json:",omitempty"`

@@ -17,7 +17,7 @@ import (
 // mostStretches is after how many stretches a workflow continues as a new one, also if the server does not suggest it.
 const mostStretches = 500
 
-// mostAnswer is how many bytes an answer by update may have.
+// mostAnswer is the number of bytes that an answer by update may have.
 const mostAnswer = 64 << 10
 
 // Run is the workflow of a run, of type [RunWorkflow]: it has an activity execute the run, waits for what the run waits

@@ -22,7 +22,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// grace is how long a run that is canceled has to come to a safe point.
+// grace is the time for which a run that is canceled has to come to a safe point.
 const grace = 5 * time.Second
 
 // AgentOptions describe an agent to clients. Name and Description are required.

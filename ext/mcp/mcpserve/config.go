@@ -27,13 +27,13 @@ type Config struct {
 	// Keys sign what clients bring back with their answers. The first one signs, all of them verify, so that a key can be
 	// replaced while runs wait. All processes behind one address must have the same. Each has at least 32 bytes.
 	Keys [][]byte
-	// AnswerTime is how long a client has to answer. Default: 24 h.
+	// AnswerTime is the time for which a client has to answer. Default: 24 h.
 	AnswerTime time.Duration
 	// Ledger keeps answers from being used twice. Default: one in memory, of this process. With several processes, or to
 	// hold over a restart, use approval.StoreLedger.
 	Ledger approval.Ledger
 
-	// MaxRuns is how many calls may run at once. A client that calls beyond that reads that the server is busy.
+	// MaxRuns is the number of calls that may run at once. A client that calls beyond that reads that the server is busy.
 	// Default: no limit.
 	MaxRuns int
 	// MaxTime is how long a call may run. Default: no limit.

@@ -31,7 +31,7 @@ const SessionType = "session"
 
 // CallbackInput is what is known of a request when it begins.
 type CallbackInput struct {
-	// Method is that of the protocol, and Target the tool, prompt or resource.
+	// Method is the method of the protocol, and Target the tool, prompt or resource.
 	Method, Target string
 
 	attributes map[string]any

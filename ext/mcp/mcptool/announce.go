@@ -17,7 +17,8 @@ const (
 	progressMethod = "notifications/progress"
 	// longestNotice is the most of a line that may be a notice of progress.
 	longestNotice = 64 << 10
-	// noticeTime is how long the end of a call waits for notices that were read: the SDK drops them when a connection ends.
+	// noticeTime is the time for which the end of a call waits for notices that were read: the SDK drops them when a
+	// connection ends.
 	noticeTime = time.Second
 )
 

@@ -27,9 +27,9 @@ var (
 
 // demand is what a request asks of the server.
 type demand struct {
-	// method is that of the protocol, and target the tool, prompt or resource that it is for, "" for lists.
+	// method is the method of the protocol, and target the tool, prompt or resource that it is for, "" for lists.
 	method, target string
-	// kind is that of an error that has no other. Default: Protocol.
+	// kind is the kind of an error that has no other. Default: Protocol.
 	kind ErrorKind
 	// repeatable: it may run twice.
 	repeatable bool
@@ -167,7 +167,7 @@ func fateOf(p *passage, err error, dead bool) fate {
 // again reports whether the request is sent again. repeatable: it may run twice.
 func (f fate) again(repeatable bool) bool { return f == undelivered || f == lost && repeatable }
 
-// kind is that of the error, other that of one that says nothing of the connection.
+// kind is the kind of the error, other that of one that says nothing of the connection.
 func (f fate) kind(other ErrorKind, repeatable bool) ErrorKind {
 	switch {
 	case f == answered:
@@ -208,7 +208,7 @@ type pulseKey struct{}
 
 // Bounds of requests that do not end with their context.
 const (
-	// lateEnd is how long a request that is over may take to return.
+	// lateEnd limits the time that a request that is over takes to return.
 	lateEnd = time.Second
 	// mostAbandonedRequests is how many may go on although nobody waits for them any more: as long as there are more, no
 	// other one begins.

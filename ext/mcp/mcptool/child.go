@@ -35,7 +35,7 @@ type child struct {
 	how              error
 	stderr           *os.File
 	once             sync.Once
-	// patience is how long it has to stop, each time that it is asked to.
+	// patience is the time for which it has to stop, each time that it is asked to.
 	patience time.Duration
 
 	// mu guards tail, the end of the standard error.

@@ -56,11 +56,11 @@ type Config struct {
 	// caller's trace. It may be called by several goroutines at once.
 	Meta func(ctx context.Context) map[string]string
 
-	// ConnectTimeout is how long one attempt to connect may take. Default: 15 s.
+	// ConnectTimeout limits the time that one attempt to connect takes. Default: 15 s.
 	ConnectTimeout time.Duration
 	// Timeout is how long the server may be silent in a request: no result and no progress. Default: 60 s.
 	Timeout time.Duration
-	// MaxTime is how long a request may take in all. Default: no limit.
+	// MaxTime limits the time that a request takes in all. Default: no limit.
 	MaxTime time.Duration
 
 	// Prefix is put in front of the names of tools.
@@ -75,9 +75,9 @@ type Config struct {
 	// Strict makes errors of what otherwise is a warning: a tool whose schema cannot be read, a name in Include that the
 	// server does not have.
 	Strict bool
-	// MaxTools is how many tools a list may have. Default: 1,000.
+	// MaxTools is the number of tools that a list may have. Default: 1,000.
 	MaxTools int
-	// MaxDescription is how many bytes a description may have; the rest is cut off. Default: 4,096.
+	// MaxDescription is the number of bytes that a description may have; the rest is cut off. Default: 4,096.
 	MaxDescription int
 
 	// TrustAnnotations believes a server that says a tool only reads or may be repeated: such a call is sent again when
@@ -89,8 +89,8 @@ type Config struct {
 	// MaxText and MaxMedia bound a result, in bytes of text and of decoded media. Defaults: 1 MiB, 8 MiB. What is over
 	// is left out, and the model is shown how much.
 	MaxText, MaxMedia int
-	// MaxMessage is how many bytes one message of the server may have as it comes: an answer, an event, a line. Default: 16
-	// MiB. What is over is not read: it costs that one request, which fails with [TooLarge].
+	// MaxMessage is the number of bytes that one message of the server may have as it comes: an answer, an event, a line.
+	// Default: 16 MiB. What is over is not read: it costs that one request, which fails with [TooLarge].
 	MaxMessage int
 	// HideUserContent keeps blocks that are meant for the user only away from the model.
 	HideUserContent bool

@@ -55,7 +55,7 @@ func (c *corpus) many(depth int) (all []string) {
 	return all
 }
 
-// definitions is where the definitions are.
+// definitions is the name of the member that has the definitions.
 func (c *corpus) definitions() string {
 	if c.old {
 		return "definitions"

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// linkState is where the connection of a server is. The link is its only owner, and moves it so:
+// linkState is the state of the connection of a server. The link is its only owner, and moves it so:
 //
 //	idle       --use------> connecting
 //	connecting --success--> connected
@@ -34,8 +34,8 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// mostAbandoned is how many attempts may go on although nobody waits for them any more: as long as there are more, no
-// other one begins.
+// mostAbandoned is the number of attempts that may go on although nobody waits for them any more: as long as there are
+// more, no other one begins.
 const mostAbandoned = 4
 
 // longestClose is how long close waits for what does not end: longer than a program may take to stop.
@@ -236,7 +236,7 @@ func (l *link) settle(a *attempt, made *session, err error) {
 	}
 }
 
-// pauseAfter is how long to wait after some failures in a row: half of it is by chance, so that many clients of a
+// pauseAfter is the time to wait after some failures in a row: half of it is by chance, so that many clients of a
 // server that comes back do not come at once.
 func pauseAfter(failures int) time.Duration {
 	pause := min(firstPause<<min(failures-1, 10), longestPause)
@@ -278,7 +278,7 @@ func (l *link) lost(s *session) {
 	l.closeLater(s)
 }
 
-// current is how many connections there were. What was read from the server belongs to one of them.
+// current is the number of connections made so far. What was read from the server belongs to one of them.
 func (l *link) current() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// pieceSize is how many bytes a piece has.
+// pieceSize is the number of bytes that a piece has.
 const pieceSize = 64 << 10
 
 // pieces is a buffer with a limit. It grows without copying, so that what is over the limit costs no more than that.

@@ -69,7 +69,7 @@ func (p *serverPrompt) fail(err error) error {
 	return fmt.Errorf("MCP server %q: prompt %q: %w", p.server.conf.Name, p.name, err)
 }
 
-// arguments are those of the variables that the prompt declares.
+// arguments are the arguments of the variables that the prompt declares.
 func (p *serverPrompt) arguments(ctx context.Context, vs map[string]any) (map[string]string, error) {
 	prompts, err := p.server.Prompts(ctx)
 	if err != nil {

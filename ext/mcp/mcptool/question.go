@@ -17,7 +17,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// mostRounds is how often a server may ask within one call.
+// mostRounds is the number of times that a server may ask within one call.
 const mostRounds = 10
 
 // busyPauses are the pauses after answers of a server that has no time.
@@ -224,7 +224,7 @@ func (w *waiting) give(id string, response mcp.InputResponse) {
 	w.Given[id] = jsonText(response)
 }
 
-// params are those of the next call.
+// params are the params of the next call.
 func (w *waiting) params() (p mcp.CallToolParams, err error) {
 	p = mcp.CallToolParams{Name: w.Tool, Arguments: json.RawMessage(w.Arguments), RequestState: w.RequestState}
 	if len(w.Given) > 0 {

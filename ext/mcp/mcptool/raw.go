@@ -62,7 +62,7 @@ type rawTool struct {
 	OutputSchema json.RawMessage `json:"outputSchema"`
 }
 
-// tools are those of the answer, by their names. What cannot be read is left out.
+// tools are the tools of the answer, by their names. What cannot be read is left out.
 func (a *rawAnswer) tools() map[string]*rawTool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

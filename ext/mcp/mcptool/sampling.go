@@ -18,7 +18,7 @@ type Sampling struct {
 	Model model.BaseChatModel
 	// MaxTokens bounds an answer; the server may ask for less. Default: 4,096.
 	MaxTokens int
-	// MaxCalls is how often the server may ask within one call of a tool. Default: 3.
+	// MaxCalls is the number of times that the server may ask within one call of a tool. Default: 3.
 	MaxCalls int
 	// Approve, if set, must allow each request. It sees what the server wants to send.
 	Approve func(ctx context.Context, request *mcp.CreateMessageWithToolsParams) (bool, error)
@@ -107,7 +107,7 @@ func (s *Sampling) approve(ctx context.Context, p *mcp.CreateMessageWithToolsPar
 	return nil
 }
 
-// tokensFor is how many tokens an answer may have.
+// tokensFor is the number of tokens that an answer may have.
 func (s *Sampling) tokensFor(p *mcp.CreateMessageWithToolsParams) int {
 	most := s.MaxTokens
 	if most == 0 {

@@ -39,7 +39,7 @@ func New(conf Config) (*Server, error) {
 	return s, nil
 }
 
-// Name is that of the configuration.
+// Name is the name of the configuration.
 func (s *Server) Name() string { return s.conf.Name }
 
 // Ready connects, if there is no connection yet, and waits for it.

@@ -19,7 +19,7 @@ type subscription struct {
 	dirty, taken chan struct{}
 }
 
-// subscriptions are those that there are, by the addresses of their resources.
+// subscriptions are the subscriptions that there are, by the addresses of their resources.
 type subscriptions struct {
 	// mu guards all.
 	mu  sync.Mutex

@@ -27,7 +27,7 @@ type wire struct {
 	silent chan struct{}
 	// calls are announced what arrives of their progress.
 	calls *callTable
-	// most is how many bytes a message may have.
+	// most is the number of bytes that a message may have.
 	most int
 	log  *slog.Logger
 	// missed says that nobody knows what the server has said by itself for a while.
@@ -87,7 +87,7 @@ func (s *Server) wire(ctx context.Context) (*wire, error) {
 type passage struct {
 	// sent: the request may have left the process as a whole.
 	sent atomic.Bool
-	// status is that of the answer of HTTP, 0 as long as the last attempt has none. A success is not changed any more:
+	// status is the status of the answer of HTTP, 0 as long as the last attempt has none. A success is not changed any more:
 	// what follows it in the same context, such as opening a broken stream again, says nothing of the request.
 	status atomic.Int32
 	// id is the ID of the request, a string, if the transport shows it.
@@ -193,7 +193,7 @@ func (c *markingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-// stuckWrite is how long a write may go on after its context has ended.
+// stuckWrite is the time for which a write may go on after its context has ended.
 const stuckWrite = time.Second
 
 // Write writes a message. Streams know nothing of contexts: if the other side does not read, the connection is closed,

@@ -32,7 +32,7 @@ func (w *wire) client(c *http.Client, home *url.URL, header func(context.Context
 	return &own
 }
 
-// mostRedirects is how often a request is sent to another address of its server.
+// mostRedirects is the number of times that a request is sent to another address of its server.
 const mostRedirects = 10
 
 // atHome refuses redirects to other origins: requests have the arguments of the model in them, and _meta.
@@ -57,7 +57,7 @@ type markingTripper struct {
 	next   http.RoundTripper
 	home   *url.URL
 	header func(context.Context) (http.Header, error)
-	// limit is how long a request may take with its answer, 0 for no limit.
+	// limit limits the time that a request takes with its answer, 0 for no limit.
 	limit time.Duration
 	// streamable: answers come as those to their requests, and not in one stream.
 	streamable bool

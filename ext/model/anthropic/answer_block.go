@@ -46,8 +46,8 @@ type answerBlock struct {
 	stopped  bool // the server has ended it
 	// whole is the block of a call that came whole, nil in a stream.
 	whole *schema.ContentBlock
-	// fields are those of raw, decoded when something came since for which they are needed: see object. changed says that
-	// something came.
+	// fields are the fields of raw, decoded when something came since for which they are needed: see object. changed says
+	// that something came.
 	fields  kit.Object
 	changed bool
 }

@@ -21,7 +21,7 @@ const (
 	AutoCacheExplicit AutoCache = "explicit"
 )
 
-// CacheTTL is how long a part of the prompt stays in the cache after its last use.
+// CacheTTL is the time for which a part of the prompt stays in the cache after its last use.
 type CacheTTL string
 
 // The times that the API knows. The default is 5 minutes.
@@ -98,7 +98,7 @@ func SetToolInfoBreakpoint(t *schema.ToolInfo) *schema.ToolInfo {
 	return SetToolInfoCacheControl(t, nil)
 }
 
-// maxMarkers is how many markers a request may have, that of the server's own caching included.
+// maxMarkers is the number of markers that a request may have, that of the server's own caching included.
 const maxMarkers = 4
 
 // setCaching puts the markers into the request: those of the application, which are in the pieces already, and as many

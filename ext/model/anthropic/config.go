@@ -54,8 +54,8 @@ type Config struct {
 	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
 	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
 	RawHook kit.RawHook
-	// MaxRetries is how often a request is sent again after a failed connection or a status that may pass. Default 2;
-	// point to 0 for none. A stream that has begun is not repeated.
+	// MaxRetries is the number of times that a request is sent again after a failed connection or a status that may pass.
+	// Default 2; point to 0 for none. A stream that has begun is not repeated.
 	MaxRetries *int
 
 	// Model is the name of the model. Required.
@@ -84,11 +84,12 @@ type Config struct {
 	ServerTools []ServerTool
 	// AutoCache marks what should go into the prompt cache. Default: only what the application marks.
 	AutoCache AutoCache
-	// CacheTTL is how long what AutoCache marks is kept. Default 5 minutes.
+	// CacheTTL is the time for which what AutoCache marks is kept. Default 5 minutes.
 	CacheTTL CacheTTL
 	// SystemInline says how system messages behind the first others are sent. Default [SystemInlineRole].
 	SystemInline SystemInline
-	// MaxPauses is how often a turn that the server pauses (pause_turn) is continued within one call. Default 6.
+	// MaxPauses is the number of times that a turn that the server pauses (pause_turn) is continued within one call.
+	// Default 6.
 	MaxPauses *int
 	// UserID says to the server's abuse detection who asks. Do not send names or addresses.
 	UserID string

@@ -52,7 +52,7 @@ const (
 	maxTokens4     = 32_000
 	maxTokens35    = 8192
 	maxTokensOlder = 4096
-	// maxTokensWhole is how many tokens fit in ten minutes, which is how long a connection without a byte lasts.
+	// maxTokensWhole is the number of tokens that fit in ten minutes, which is how long a connection without a byte lasts.
 	maxTokensWhole = 21_333
 	// maxTokensWholeOpus is the same for the slower Opus 4 and 4.1.
 	maxTokensWholeOpus = 8192

@@ -25,7 +25,7 @@ type reader struct {
 
 	events *kit.Events // of the current request, nil for a whole answer
 	event  wireEvent
-	// blocks are those that have begun, by the index that the server gives them. last is the one that the latest event
+	// blocks are the blocks that have begun, by the index that the server gives them. last is the one that the latest event
 	// was about, at lastAt.
 	blocks map[int]*answerBlock
 	last   *answerBlock
@@ -34,7 +34,7 @@ type reader struct {
 	// are in use.
 	base, next int
 	taken      map[int]bool
-	// count is how many blocks the server has begun. calls are those of them in which the application is called.
+	// count is the number of blocks that the server has begun. calls are those of them in which the application is called.
 	count int
 	calls []*answerBlock
 	// queued is the next chunk, nil if that has to be read.

@@ -26,7 +26,7 @@ type builder struct {
 	calls []string
 	// carried is what an answer has that cannot be sent as one of the assistant's, for the user's next turn.
 	carried []*piece
-	// container is that of the last answer, if code in it waits for results of tools.
+	// container is the container of the last answer, if code in it waits for results of tools.
 	container string
 	// callNames are the names of all calls, in their order.
 	callNames []string

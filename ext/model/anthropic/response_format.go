@@ -13,7 +13,7 @@ import (
 // ResponseFormat makes the model answer in JSON that follows a schema. Make it with [JSONSchema]. Models without
 // structured output answer by calling a tool with the schema, whose arguments become the text of the answer.
 type ResponseFormat struct {
-	// Name is that of the tool, for models that need one: letters, digits, "_" and "-". Default "answer".
+	// Name is the name of the tool, for models that need one: letters, digits, "_" and "-". Default "answer".
 	Name string
 	// Description says to the model what the answer is for, if it is given as a tool.
 	Description string

@@ -22,8 +22,8 @@ type Config struct {
 	// TokenSource returns the bearer token for a request, in place of APIKey. It is called for every attempt, by several
 	// goroutines, and should cache.
 	TokenSource func(ctx context.Context) (string, error)
-	// Project and Location choose Vertex AI, with the tokens of TokenSource or APIKey. Package gemini/vertex makes tokens of Google's
-	// credentials.
+	// Project and Location choose Vertex AI, with the tokens of TokenSource or APIKey. Package gemini/vertex makes tokens
+	// of Google's credentials.
 	Project, Location string
 	// Backend is a service with credentials of its own, in place of all the above.
 	Backend Backend
@@ -48,8 +48,8 @@ type Config struct {
 	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
 	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
 	RawHook kit.RawHook
-	// MaxRetries is how often a request is sent again after a failed connection or a status that may pass. Default 2;
-	// point to 0 for none. A stream that has begun is not repeated.
+	// MaxRetries is the number of times that a request is sent again after a failed connection or a status that may pass.
+	// Default 2; point to 0 for none. A stream that has begun is not repeated.
 	MaxRetries *int
 
 	// Model is the name of the model: "gemini-2.5-flash", "tunedModels/…", or a resource of Vertex. Required.
@@ -96,8 +96,8 @@ type Config struct {
 	Labels map[string]string
 	// ServiceTier is "standard", "flex", "priority" or another word that the server knows.
 	ServiceTier string
-	// MaxInline is how many bytes of base64 a request may have before it is refused here. Default 20 MiB, which is what the
-	// service took when this was written; negative for no limit. Larger media go through [ChatModel.Upload].
+	// MaxInline is the number of bytes of base64 that a request may have before it is refused here. Default 20 MiB, which
+	// is what the service took when this was written; negative for no limit. Larger media go through [ChatModel.Upload].
 	MaxInline int
 
 	// ServerTools are tools that Google runs.

@@ -28,9 +28,9 @@ const (
 
 // An ending collects what is said about an answer as a whole, often more than once.
 type ending struct {
-	// reason is why the answer ended, "" while it has not: the service's word for it.
+	// reason is the reason for which the answer ended, "" while it has not: the service's word for it.
 	reason, message string
-	// blocked is why the prompt was blocked.
+	// blocked is the reason for which the prompt was blocked.
 	blocked string
 
 	id, model string

@@ -18,7 +18,7 @@ import (
 // so that only the end of the stream is the end.
 const endTime = 2 * time.Second
 
-// maxHops is how often one answer is continued.
+// maxHops is the number of times that one answer is continued.
 const maxHops = 8
 
 // A reader reads an answer, over as many requests as it takes. It implements kit.Chunks.

@@ -34,11 +34,12 @@ func (m SchemaMode) answerField() string {
 }
 
 const (
-	// maxSchemas is how many schemas one may become when its references are resolved; what is beyond is any object.
+	// maxSchemas is the number of schemas that one may become when its references are resolved; what is beyond is any
+	// object.
 	maxSchemas = 4000
 	// maxSchemaDepth is how deep the result may be nested.
 	maxSchemaDepth = 32
-	// maxRecursion is how often a schema may stand in itself.
+	// maxRecursion is the number of times that a schema may stand in itself.
 	maxRecursion = 3
 )
 

@@ -13,8 +13,8 @@ import (
 type ThinkingConfig struct {
 	// IncludeThoughts has the answer show the thinking. Default true.
 	IncludeThoughts *bool
-	// ThinkingBudget is how many tokens the model may think; -1 leaves it to the model, 0 turns thinking off where that
-	// is possible.
+	// ThinkingBudget is the number of tokens that the model may think; -1 leaves it to the model, 0 turns thinking off
+	// where that is possible.
 	ThinkingBudget *int32
 	// ThinkingLevel is "MINIMAL", "LOW", "MEDIUM" or "HIGH".
 	ThinkingLevel string

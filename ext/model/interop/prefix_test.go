@@ -44,7 +44,8 @@ func (s *sentBodies) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(req)
 }
 
-// cacheMark is where a request asks Claude to cache: it moves on with the conversation, and is no part of what is cached.
+// cacheMark is the place where a request asks Claude to cache: it moves on with the conversation, and is no part of what is
+// cached.
 var cacheMark = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
 
 // cachedPart is what a provider may find in its cache: all that comes before the conversation, and its messages, as sent.

@@ -39,7 +39,7 @@ type ClientConfig struct {
 	Timeout time.Duration
 	// IdleTimeout limits the time between bytes of a streamed answer. Nil for 5 minutes; 0 for no limit.
 	IdleTimeout *time.Duration
-	// MaxRetries is how often a request is sent again that has not got an answer. Nil for 2.
+	// MaxRetries is the number of times that a request is sent again that has not got an answer. Nil for 2.
 	MaxRetries *int
 	// Lists limits the entries of lists in responses, by the names of their fields; see [Limits].
 	Lists Limits

@@ -26,10 +26,10 @@ type EmbeddingEngine interface {
 
 // Batches says how texts are divided into requests. Zero values are no limits, but for Concurrency, which is 1 then.
 type Batches struct {
-	// Texts is how many texts a request may have, and Bytes how many bytes they may have together: two for each token
-	// that the server allows are safe. A longer text goes alone.
+	// Texts is the number of texts that a request may have, and Bytes how many bytes they may have together: two for each
+	// token that the server allows are safe. A longer text goes alone.
 	Texts, Bytes int
-	// Concurrency is how many requests are sent at once.
+	// Concurrency is the number of requests that are sent at once.
 	Concurrency int
 }
 

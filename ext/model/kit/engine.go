@@ -58,7 +58,7 @@ type Settings struct {
 	// ServerTools are the tools that the provider runs, for callback handlers.
 	ServerTools []*schema.ToolInfo
 
-	// info is that of the engine whose settings they are.
+	// info is the info of the engine whose settings they are.
 	info *Info
 }
 

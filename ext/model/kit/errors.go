@@ -90,7 +90,7 @@ type APIError struct {
 	Param string `json:"param,omitempty"`
 	// Message explains the error.
 	Message string `json:"message,omitempty"`
-	// RetryAfter is how long the server asks to wait before the next attempt; 0 if it does not say.
+	// RetryAfter is the time for which the server asks to wait before the next attempt; 0 if it does not say.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
 	// RequestID names the request in the server's logs.
 	RequestID string `json:"request_id,omitempty"`
@@ -136,7 +136,7 @@ func (e *APIError) Is(target error) bool {
 // Retryable reports whether the same request may succeed a little later. Package adk/dispatch asks it.
 func (e *APIError) Retryable() bool { return e.Kind.Retryable() }
 
-// RetryIn is how long the server asks to wait before the next attempt; 0 if it does not say.
+// RetryIn is the time for which the server asks to wait before the next attempt; 0 if it does not say.
 func (e *APIError) RetryIn() time.Duration { return e.RetryAfter }
 
 // IsRetryable reports whether a request that failed with err may succeed when it is sent again: errors of the server

@@ -17,7 +17,7 @@ type layoutEntry struct {
 	Type schema.ContentBlockType `json:"t"`
 	// Length is how many bytes of Content or ReasoningContent belong to it.
 	Length int `json:"n,omitempty"`
-	// ID is that of the call.
+	// ID is the ID of the call.
 	ID string `json:"id,omitempty"`
 	// Signed says that the thinking has the next of the signed parts.
 	Signed bool `json:"s,omitempty"`

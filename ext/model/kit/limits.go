@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	// maxDocument is how many bytes a response, or one event of a stream, may have. Images come as one line of base64.
+	// maxDocument is the number of bytes that a response, or one event of a stream, may have. Images come as one line of
+	// base64.
 	maxDocument = 128 << 20
-	// maxStream is how many bytes a stream may have in all.
+	// maxStream is the number of bytes that a stream may have in all.
 	maxStream = 256 << 20
-	// maxEvents is how many events a stream may have: several times the longest answers that models give.
+	// maxEvents is the number of events that a stream may have: several times the longest answers that models give.
 	maxEvents = 500_000
-	// smallDocument is how many bytes a document may have whose lists are not counted before they are decoded, as they
-	// cannot take much memory.
+	// smallDocument is the number of bytes that a document may have whose lists are not counted before they are decoded, as
+	// they cannot take much memory.
 	smallDocument = 64 << 10
 	// maxDepth is how deep documents may be nested. It is the limit of encoding/json.
 	maxDepth = 10_000
-	// maxListEntries is how many entries the lists may have that no limit names, all together.
+	// maxListEntries is the number of entries that the lists may have that no limit names, all together.
 	maxListEntries = 1_000_000
 )
 

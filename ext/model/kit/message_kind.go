@@ -100,7 +100,7 @@ func (p *payloads[M, I, P]) end(ctx context.Context, out M, s *Settings) {
 	callbacks.OnEnd(ctx, p.output(out, s))
 }
 
-// streamBuffer is how many chunks are read ahead of a slow consumer.
+// streamBuffer is the number of chunks that are read ahead of a slow consumer.
 const streamBuffer = 16
 
 func (p *payloads[M, I, P]) stream(

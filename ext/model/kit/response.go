@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// drainTime is how long a server may take to end a response after its answer has ended. A connection whose response
+// drainTime limits the time that a server takes to end a response after its answer has ended. A connection whose response
 // has ended can be used again.
 const drainTime = 50 * time.Millisecond
 
@@ -27,7 +27,7 @@ func (e *expiry) is() bool { return e.passed.Load() }
 
 // A Response is an answer of a server whose body is being read, by one goroutine.
 type Response struct {
-	// Header is that of the server.
+	// Header is the header of the server.
 	Header http.Header
 
 	hide   Redactor

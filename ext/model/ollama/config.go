@@ -41,7 +41,8 @@ type Config struct {
 	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
 	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
 	RawHook kit.RawHook
-	// MaxRetries is how often a request is sent again after a failed connection or a status that passes. Default 2.
+	// MaxRetries is the number of times that a request is sent again after a failed connection or a status that passes.
+	// Default 2.
 	MaxRetries *int
 
 	// Model is the name of the model, such as "qwen3:8b". Required.
@@ -54,8 +55,8 @@ type Config struct {
 	// Thinking has the model think, or not; the server refuses it for models that cannot. The levels are for models that
 	// know them, such as gpt-oss.
 	Thinking Thinking
-	// KeepAlive is how long the model stays loaded after the call. Nil leaves it to the server (5 minutes), a negative
-	// one keeps it for ever.
+	// KeepAlive is the time for which the model stays loaded after the call. Nil leaves it to the server (5 minutes), a
+	// negative one keeps it for ever.
 	KeepAlive *time.Duration
 	// ExtraFields are set in the request body in addition to what this package knows; nil removes a field.
 	ExtraFields map[string]any

@@ -23,8 +23,8 @@ var limits = kit.Limits{
 }
 
 const (
-	// maxToolCalls is how many tools an answer may call, and maxPieces how many pieces of calls and of media it may
-	// have.
+	// maxToolCalls is the number of tools that an answer may call, and maxPieces how many pieces of calls and of media it
+	// may have.
 	maxToolCalls = 4096
 	maxPieces    = 1_000_000
 	// maxLogProbs is how many log probabilities an answer may have, alternatives included.

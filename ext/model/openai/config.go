@@ -51,9 +51,9 @@ type Config struct {
 	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
 	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
 	RawHook kit.RawHook
-	// MaxRetries is how often a request is sent again after a failed connection or a status of 408, 409, 425, 429 or 5xx,
-	// waiting as long as the server says in Retry-After (if that is not more than two minutes) and otherwise up to 8
-	// seconds. Default 2; point to 0 for none. A stream that has begun is not repeated.
+	// MaxRetries is the number of times that a request is sent again after a failed connection or a status of 408, 409,
+	// 425, 429 or 5xx, waiting as long as the server says in Retry-After (if that is not more than two minutes) and
+	// otherwise up to 8 seconds. Default 2; point to 0 for none. A stream that has begun is not repeated.
 	MaxRetries *int
 
 	// Model is the name of the model. Required, except with Azure, where it defaults to the deployment.

@@ -155,5 +155,5 @@ func joined(t *testing.T, sr *schema.StreamReader[*schema.Message]) *schema.Mess
 
 func engineOf(m *ChatModel) *engine { return m.Engine().(*engine) }
 
-// streamBuffer is how many chunks are read ahead of a slow consumer, at most.
+// streamBuffer is the number of chunks that are read ahead of a slow consumer, at most.
 const streamBuffer = 16

@@ -17,9 +17,9 @@ const (
 	// responsesFirstPoll and responsesLastPoll are how long to wait before the server is asked again.
 	responsesFirstPoll = 2 * time.Second
 	responsesLastPoll  = 10 * time.Second
-	// maxResponsesReconnects is how often a stream is continued without any new event.
+	// maxResponsesReconnects is the number of times that a stream is continued without any new event.
 	maxResponsesReconnects = 5
-	// responsesCancelTime is how long cancelling may take, once nobody waits for the answer.
+	// responsesCancelTime limits the time that cancelling takes, once nobody waits for the answer.
 	responsesCancelTime = 5 * time.Second
 )
 

@@ -47,7 +47,8 @@ type ResponsesConfig struct {
 	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
 	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
 	RawHook kit.RawHook
-	// MaxRetries is how often a request is sent again after a failed connection or a status that passes. Default 2.
+	// MaxRetries is the number of times that a request is sent again after a failed connection or a status that passes.
+	// Default 2.
 	MaxRetries *int
 
 	// Model is the name of the model. Required, except with Azure, where it defaults to the deployment.
@@ -144,7 +145,7 @@ type ResponsesText struct {
 type ResponsesPromptCache struct {
 	// Mode is "implicit" or "explicit".
 	Mode string
-	// TTL is how long prompts are kept at least, such as "30m".
+	// TTL is the time for which prompts are kept at least, such as "30m".
 	TTL string
 	// Breakpoints, up to 4, says how many parts of the conversation mark the end of what is to be cached: the first
 	// system message, and the latest messages of the user.

@@ -15,7 +15,7 @@ import (
 type responsesAnchor struct {
 	// previous is the response that the request continues, "" for none.
 	previous string
-	// items is how many items are not sent.
+	// items is the number of items that are not sent.
 	items int
 }
 

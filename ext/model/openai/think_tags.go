@@ -7,7 +7,7 @@ const (
 	closeTag = "</think>"
 )
 
-// tagState is how far an answer with tags has come. It goes from left to right, and may skip.
+// tagState tracks how far an answer with tags has come. It goes from left to right, and may skip.
 type tagState int
 
 const (

@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// mostTogether is how many messages are published in one step at most: the server's limit.
+// mostTogether is the number of messages that are published in one step at most: the server's limit.
 const mostTogether = 1000
 
 // change is what a call writes, all in one step or none of it: heads, records before them, and who is of a key. One

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// clockAge is how long the clock is believed without asking the server again.
+// clockAge is the time for which the clock is believed without asking the server again.
 const clockAge = 10 * time.Second
 
 // clock is that of the server. It asks for the time now and then and counts on from there, by the monotonic clock of

@@ -11,8 +11,8 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// viewAge is how long a view may not be refreshed before it begins anew: shorter than the time for which heads remain
-// of what was removed.
+// viewAge is the time for which a view may not be refreshed before it begins anew: shorter than the time for which heads
+// remain of what was removed.
 const viewAge = goneFor / 2
 
 // viewFresh is for how long a view that has a run to take is believed: what other processes have submitted meanwhile

@@ -61,11 +61,11 @@ const (
 	lastHeader = "Weft-Last"
 	partHeader = "Weft-Part"
 	moreHeader = "Weft-More"
-	// mostPlaces is how many places are remembered.
+	// mostPlaces is the number of places that are remembered.
 	mostPlaces = 10_000
 	// lookAgain is after how long a reader looks although it has heard nothing: what wakes it may be lost.
 	lookAgain = 5 * time.Second
-	// eventPage is how many messages are read at a time.
+	// eventPage is the number of messages that are read at a time.
 	eventPage = 256
 )
 

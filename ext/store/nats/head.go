@@ -20,7 +20,7 @@ import (
 const (
 	// valueHeader is size, sum and name of the content.
 	valueHeader = "Weft-Value"
-	// stepHeader is how many records the journal has with this one, their bytes, and the token of who appended it.
+	// stepHeader is the number of records that the journal has with this one, their bytes, and the token of who appended it.
 	stepHeader = "Weft-Step"
 	// idHeader is the ID of a head: it is known also where the head cannot be read.
 	idHeader = "Weft-ID"
@@ -84,7 +84,7 @@ func decodeHead(data []byte, h *head) error {
 type step struct {
 	N     int   // how many records there are with this one
 	Bytes int64 // of all of them
-	// Token is that of the lease by which it was appended, 0 without one.
+	// Token is the token of the lease by which it was appended, 0 without one.
 	Token uint64
 	Sum   digest
 }
@@ -99,7 +99,7 @@ type state struct {
 	// version is the sequence of the last message, headSeq of the head; 0 if there is none.
 	version, headSeq uint64
 	modified         time.Time
-	// body is where the head is if it is long.
+	// body is the place where the head is if it is long.
 	body value
 	// fresh are values that were written for the next head, stale those that it replaces. hasDropped says that it drops
 	// the records.

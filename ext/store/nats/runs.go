@@ -183,8 +183,8 @@ func (s *Store) Remove(ctx context.Context, id string, force bool) error {
 	})
 }
 
-// goneFor is how long the head of an ID that was removed remains, so that every process that looks for due runs sees
-// that it is gone.
+// goneFor is the time for which the head of an ID that was removed remains, so that every process that looks for due runs
+// sees that it is gone.
 const goneFor = time.Hour
 
 // removeIf removes everything of an ID that check has nothing against. An ID without anything remains as a head that

@@ -29,9 +29,9 @@ type Config struct {
 	Replicas int
 	// InMemory has the stream be in memory, if New makes it: what the death of the servers loses.
 	InMemory bool
-	// Retention is how long runs are kept.
+	// Retention is the time for which runs are kept.
 	Retention checkpoint.Retention
-	// AnswerIn is how long an answer may take before the server is asked again, for networks that lose answers. The
+	// AnswerIn limits the time that an answer takes before the server is asked again, for networks that lose answers. The
 	// default is 5 seconds. Patience is for how long a call is tried; the default is a minute.
 	AnswerIn, Patience time.Duration
 }

@@ -22,7 +22,8 @@ const (
 	longestMessage = 512 << 10
 	// longestSaved is the same for a checkpoint inside the head, which is written again with every change.
 	longestSaved = 4 << 10
-	// roomForHeaders is how long headers are at most, and leastPayload how long messages of a server must be possible.
+	// roomForHeaders is the length that headers have at most, and leastPayload how long messages of a server must be
+	// possible.
 	roomForHeaders = 4 << 10
 	leastPayload   = 64 << 10
 )

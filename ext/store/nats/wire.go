@@ -45,7 +45,7 @@ type wire struct {
 	sub    *nats.Subscription
 	// heardStops is the subscription to requests to stop runs, nil until the store has it.
 	heardStops *nats.Subscription
-	// answerIn is how long an answer may take.
+	// answerIn limits the time that an answer takes.
 	answerIn time.Duration
 	// isReplicated says that any of several servers may answer, also one that lags.
 	isReplicated bool

@@ -20,23 +20,23 @@ type Config struct {
 	// URL says where the database is, as libpq writes it: "postgres://user:password@host:5432/name", or "host=… dbname=…".
 	// What it lacks is taken from the variables of the environment that libpq knows.
 	URL string
-	// Schema is where the tables are; the default is the first of the search path. Prefix begins their names; the default
-	// is "weft_".
+	// Schema is the place where the tables are; the default is the first of the search path. Prefix begins their names; the
+	// default is "weft_".
 	Schema, Prefix string
 	// NoMigrate has New refuse a database without tables, or with those of an older release, in place of changing it. Then
 	// [Migrate] does that.
 	NoMigrate bool
-	// MaxConns is how many connections there are at most, besides the one that listens. The default is 16.
+	// MaxConns is the number of connections that there are at most, besides the one that listens. The default is 16.
 	MaxConns int
-	// ListenURL is where the connection that listens is made, which must not go through PgBouncer in transaction mode. The
-	// default is URL.
+	// ListenURL is the place where the connection that listens is made, which must not go through PgBouncer in transaction
+	// mode. The default is URL.
 	ListenURL string
 	// NoListen has workers of other processes not wake those of this one: they look once in a poll. It saves a connection.
 	NoListen bool
-	// Retention is how long runs are kept.
+	// Retention is the time for which runs are kept.
 	Retention checkpoint.Retention
-	// AnswerIn is how long an attempt may take before it is given up and made again, for networks that lose answers. The
-	// default is 20 seconds. Patience is for how long a call is tried; the default is a minute.
+	// AnswerIn limits the time that an attempt takes before it is given up and made again, for networks that lose answers.
+	// The default is 20 seconds. Patience is for how long a call is tried; the default is a minute.
 	AnswerIn, Patience time.Duration
 	// Logger gets, at level Warn, that the connection that listens broke. The default is nil.
 	Logger *slog.Logger

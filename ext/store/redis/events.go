@@ -138,7 +138,7 @@ func (s *Store) keepEvents() time.Duration {
 	return max(0, s.retention.ForEvents())
 }
 
-// eventPage is how many events are read at a time.
+// eventPage is the number of events that are read at a time.
 const eventPage = 256
 
 // Read yields events.

@@ -18,7 +18,8 @@ type lease struct {
 
 	// turn is full while somebody appends or renews: it guards the fields below.
 	turn chan struct{}
-	// life is how many records the lease has appended, unless it is unsure: an append failed, and may have been done.
+	// life is the number of records that the lease has appended, unless it is unsure: an append failed, and may have been
+	// done.
 	life   int64
 	unsure bool
 	// stop is the last request to stop, as it was read.

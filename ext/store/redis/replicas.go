@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// replicaTime is how long an attempt waits for replicas.
+// replicaTime is the time for which an attempt waits for replicas.
 const replicaTime = time.Second
 
 // errTooFewReplicas: a write was made that too few replicas have. It is made again, as if its answer had been lost.

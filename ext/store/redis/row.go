@@ -29,7 +29,7 @@ type row struct {
 	version string
 	// serial is the index of the runs of its key, "" if it has none. Also a row that cannot be read has it.
 	serial string
-	// life is how many records the lease has appended.
+	// life is the number of records that the lease has appended.
 	life int64
 }
 
@@ -128,7 +128,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// fields are those of the hash.
+// fields are the fields of the hash.
 func (r *row) fields() ([]any, error) {
 	encoded, err := r.Row.Encode()
 	if err != nil {

@@ -153,7 +153,7 @@ func (s *Store) keyOf(ctx context.Context, id string, req checkpoint.LeaseReques
 	return "", nil
 }
 
-// lockTime is how long one who takes a run of a key keeps others from doing so, if he dies meanwhile.
+// lockTime is the time for which one who takes a run of a key keeps others from doing so, if he dies meanwhile.
 const lockTime = 5 * time.Second
 
 // lock has those who take runs of one key wait for each other.

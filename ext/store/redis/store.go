@@ -26,15 +26,15 @@ type Config struct {
 	Client redis.UniversalClient
 	// Prefix begins all keys. The default is "weft".
 	Prefix string
-	// Retention is how long runs are kept.
+	// Retention is the time for which runs are kept.
 	Retention checkpoint.Retention
 	// Patience is for how long a call is tried when the server is out of reach. The default is a minute. How long an
 	// attempt takes is for the client to bound: see its ReadTimeout.
 	Patience time.Duration
-	// Replicas is how many replicas must have a write before the call that made it returns (WAIT), so that a failover to
-	// one of them loses nothing that a call has returned. Where too few have it within Patience, the error matches
-	// [ErrUnavailable], and the write may have been made. The default, 0, waits for none. It is for clients of one server,
-	// with Sentinel or without, not of a cluster. Events (OpenEvents) wait for none.
+	// Replicas is the number of replicas that must have a write before the call that made it returns (WAIT), so that a
+	// failover to one of them loses nothing that a call has returned. Where too few have it within Patience, the error
+	// matches [ErrUnavailable], and the write may have been made. The default, 0, waits for none. It is for clients of one
+	// server, with Sentinel or without, not of a cluster. Events (OpenEvents) wait for none.
 	Replicas int
 	// Logger gets, at level Warn, that the server does not write what it acknowledges to its disk. The default is nil.
 	Logger *slog.Logger
@@ -172,13 +172,13 @@ const (
 // placeOf says for sums of which run a value is.
 func placeOf(id string) int64 { return int64(crc32.ChecksumIEEE([]byte(id))) }
 
-// checkpointSize is how long the checkpoint is, also one that was damaged; 0 for none.
+// checkpointSize returns the length of the checkpoint, also one that was damaged; 0 for none.
 func (s *Store) checkpointSize(ctx context.Context, id string) (int64, error) {
 	n, err := try(ctx, s, func() *redis.IntCmd { return s.client.HStrLen(ctx, s.runKey(id), "checkpoint") })
 	return max(0, n-storekit.SumSize), storekit.Failed("get", id, err)
 }
 
-// recordsSize is how many records there are, and how long, also if one was damaged.
+// recordsSize is the number of records that there are, and how long, also if one was damaged.
 func (s *Store) recordsSize(ctx context.Context, id string) (n int, size int64, err error) {
 	texts, err := try(ctx, s, func() *redis.StringSliceCmd { return s.client.LRange(ctx, s.stepsKey(id), 0, -1) })
 	for _, text := range texts {
@@ -270,7 +270,7 @@ func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[ch
 	}
 }
 
-// saved is when something was written last of which there is a checkpoint or a journal.
+// saved is the time at which something was written last of which there is a checkpoint or a journal.
 func (s *Store) saved(ctx context.Context, id string) (info checkpoint.Info, exists bool, err error) {
 	var has *redis.BoolCmd
 	var steps *redis.IntCmd

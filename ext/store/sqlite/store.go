@@ -24,10 +24,10 @@ type Config struct {
 	// NoMigrate has New refuse a file without tables, or with those of an older release, in place of changing it. Then
 	// [Migrate] does that.
 	NoMigrate bool
-	// Retention is how long runs are kept.
+	// Retention is the time for which runs are kept.
 	Retention checkpoint.Retention
-	// BusyTimeout is how long a call waits for another process that writes. The default is 10 seconds. A call that had
-	// to wait longer is tried again, for Patience in all, the default of which is a minute; then its error matches
+	// BusyTimeout is the time for which a call waits for another process that writes. The default is 10 seconds. A call
+	// that had to wait longer is tried again, for Patience in all, the default of which is a minute; then its error matches
 	// sqlrun.ErrUnavailable.
 	BusyTimeout, Patience time.Duration
 	// Now replaces the clock, for tests: an SQL expression for microseconds since 1970.

@@ -15,7 +15,7 @@ import (
 const (
 	// maxName is how many bytes of a name PostgreSQL keeps. It cuts off the rest, so that long names can be the same.
 	maxName = 63
-	// maxIndexed is how many dimensions an HNSW index takes.
+	// maxIndexed is the number of dimensions that an HNSW index takes.
 	maxIndexed = 2000
 	// createLock is held by the transaction that creates something, so that two never create the same.
 	createLock = 0x77656674

@@ -27,7 +27,7 @@ import (
 type Config struct {
 	// Pool connects to the database. Required. It stays the caller's to close.
 	Pool *pgxpool.Pool
-	// Schema is where the tables are. Default: the first schema of the connection's search_path that has them.
+	// Schema is the place where the tables are. Default: the first schema of the connection's search_path that has them.
 	Schema string
 	// Table is where documents are kept, unless a call says WithIndex, which names another table. Default "documents".
 	Table string
@@ -44,11 +44,11 @@ type Config struct {
 	Exact bool
 	// Embedding makes the vectors. Required, unless all calls bring another one with WithEmbedding.
 	Embedding embedding.Embedder
-	// TopK is how many documents Retrieve returns at most. Default 5.
+	// TopK is the number of documents that Retrieve returns at most. Default 5.
 	TopK int
 	// ScoreThreshold leaves out documents with a lower score.
 	ScoreThreshold *float64
-	// BatchSize is how many documents are embedded and stored at once. Default 64.
+	// BatchSize is the number of documents that are embedded and stored at once. Default 64.
 	BatchSize int
 }
 

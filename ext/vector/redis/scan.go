@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/ext/vector"
 )
 
-// scanPage is how many keys are looked at, and how many vectors are read at most, with one command.
+// scanPage is the number of keys that are looked at, and how many vectors are read at most, with one command.
 const scanPage = 500
 
 // scanning searches by reading all vectors of an index.

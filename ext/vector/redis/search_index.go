@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/ext/vector"
 )
 
-// minBreadth is how many vectors a search through the HNSW index holds against each other, if not more are wanted.
+// minBreadth is the number of vectors that a search through the HNSW index holds against each other, if not more are wanted.
 const minBreadth = 100
 
 // indexed searches with the search module of the server.

@@ -11,8 +11,8 @@ import (
 const (
 	// fusionRank is the constant of reciprocal rank fusion: how little the first places count more than those behind.
 	fusionRank = 60
-	// fusionDepth is how many times the limit each of the two searches returns, at least fusionMin documents: what is
-	// far behind in one of them may be first in the other.
+	// fusionDepth is the multiple of the limit that each of the two searches returns, at least fusionMin documents:
+	// what is far behind in one of them may be first in the other.
 	fusionDepth, fusionMin = 4, 50
 )
 

@@ -39,11 +39,11 @@ type Config struct {
 	Index string
 	// Embedding makes the vectors. Required, unless all calls bring another one with WithEmbedding.
 	Embedding embedding.Embedder
-	// TopK is how many documents Retrieve returns at most. Default 5.
+	// TopK is the number of documents that Retrieve returns at most. Default 5.
 	TopK int
 	// ScoreThreshold leaves out documents with a lower score.
 	ScoreThreshold *float64
-	// BatchSize is how many documents are embedded and stored at once. Default 64.
+	// BatchSize is the number of documents that are embedded and stored at once. Default 64.
 	BatchSize int
 	// Hybrid also looks for the words of the query, and ranks documents by both (reciprocal rank fusion): scores are
 	// from 0 to 1 then, and 1 is what is the best by vector and by words. Words are runs of letters and digits, without

@@ -90,7 +90,7 @@ func (m *middleware[M]) missing(
 	return infos
 }
 
-// selectionKey is where the context of a run has the selection of one middleware.
+// selectionKey is the place where the context of a run has the selection of one middleware.
 type selectionKey[M adk.MessageType] struct{ *middleware[M] }
 
 // A selection is the dynamic tools that a history selects, and how far the history was looked through.
@@ -99,8 +99,8 @@ type selection[M adk.MessageType] struct {
 
 	mu    sync.Mutex
 	tools []*schema.ToolInfo
-	// seen is how many messages were looked through, last the last of them: histories grow at their end, and one that
-	// has another message there was rewritten.
+	// seen is the number of messages that were looked through, last the last of them: histories grow at their end, and one
+	// that has another message there was rewritten.
 	seen int
 	last M
 }

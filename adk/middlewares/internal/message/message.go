@@ -105,7 +105,7 @@ func AppendCalls[M adk.MessageType](calls []Call, m M) []Call {
 // Calls are the calls of a message. See [AppendCalls].
 func Calls[M adk.MessageType](m M) []Call { return AppendCalls(nil, m) }
 
-// CountCalls is how many calls a message makes.
+// CountCalls is the number of calls that a message makes.
 func CountCalls[M adk.MessageType](m M) (n int) {
 	switch m := any(m).(type) {
 	case *schema.Message:

@@ -16,11 +16,11 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Most is how many allocations a middleware may add to a turn of the model in which it has nothing to do, and to a call
-// of a tool.
+// Most is the number of allocations that a middleware may add to a turn of the model in which it has nothing to do, and to
+// a call of a tool.
 const Most = 10
 
-// rounds is how many turns are measured together. The one that a run needs at least does not count, nor does
+// rounds is the number of turns that are measured together. The one that a run needs at least does not count, nor does
 // BeforeAgent.
 const rounds = 8
 

@@ -18,10 +18,10 @@ import (
 // Loader reads documents. Implementations must be safe for concurrent use.
 type Loader = weft.Loader
 
-// LoaderCallbackInput is what handlers get when a loader starts.
+// LoaderCallbackInput is passed to handlers when a loader starts.
 type LoaderCallbackInput = weft.LoaderCallbackInput
 
-// LoaderCallbackOutput is what handlers get when a loader ends.
+// LoaderCallbackOutput is passed to handlers when a loader ends.
 type LoaderCallbackOutput = weft.LoaderCallbackOutput
 
 // LoaderOption changes the settings of one call of a [Loader]. It is immutable and may be used for any number of calls.
@@ -37,10 +37,10 @@ type Source = weft.Source
 // Transformer makes documents of documents. Implementations must be safe for concurrent use.
 type Transformer = weft.Transformer
 
-// TransformerCallbackInput is what handlers get when a transformer starts.
+// TransformerCallbackInput is passed to handlers when a transformer starts.
 type TransformerCallbackInput = weft.TransformerCallbackInput
 
-// TransformerCallbackOutput is what handlers get when a transformer ends.
+// TransformerCallbackOutput is passed to handlers when a transformer ends.
 type TransformerCallbackOutput = weft.TransformerCallbackOutput
 
 // TransformerOption changes the settings of one call of a [Transformer]. It is immutable and may be used for any number

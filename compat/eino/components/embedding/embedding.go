@@ -13,10 +13,10 @@ import (
 	weft "github.com/weftgo/weft/components/embedding"
 )
 
-// CallbackInput is what handlers get when an embedder starts.
+// CallbackInput is passed to handlers when an embedder starts.
 type CallbackInput = weft.CallbackInput
 
-// CallbackOutput is what handlers get when an embedder ends.
+// CallbackOutput is passed to handlers when an embedder ends.
 type CallbackOutput = weft.CallbackOutput
 
 // ComponentExtra is what an embedder knows about a call beyond its vectors.

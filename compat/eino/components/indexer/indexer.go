@@ -14,10 +14,10 @@ import (
 	weft "github.com/weftgo/weft/components/indexer"
 )
 
-// CallbackInput is what handlers get when an indexer starts.
+// CallbackInput is passed to handlers when an indexer starts.
 type CallbackInput = weft.CallbackInput
 
-// CallbackOutput is what handlers get when an indexer ends.
+// CallbackOutput is passed to handlers when an indexer ends.
 type CallbackOutput = weft.CallbackOutput
 
 // Indexer stores documents. Implementations must be safe for concurrent use.

@@ -15,10 +15,10 @@ import (
 	weft "github.com/weftgo/weft/components/model"
 )
 
-// AgenticCallbackInput is what handlers get when an [AgenticModel] starts.
+// AgenticCallbackInput is passed to handlers when an [AgenticModel] starts.
 type AgenticCallbackInput = weft.AgenticCallbackInput
 
-// AgenticCallbackOutput is what handlers get when an [AgenticModel] ends; for a stream, one a chunk.
+// AgenticCallbackOutput is passed to handlers when an [AgenticModel] ends; for a stream, one a chunk.
 type AgenticCallbackOutput = weft.AgenticCallbackOutput
 
 // AgenticConfig are the settings a call of an [AgenticModel] ran with.
@@ -36,10 +36,10 @@ type BaseModel[M interface {
 	*schema.Message | *schema.AgenticMessage
 }] = weft.BaseModel[M]
 
-// CallbackInput is what handlers get when a chat model starts.
+// CallbackInput is passed to handlers when a chat model starts.
 type CallbackInput = weft.CallbackInput
 
-// CallbackOutput is what handlers get when a chat model ends; for a stream, one a chunk.
+// CallbackOutput is passed to handlers when a chat model ends; for a stream, one a chunk.
 type CallbackOutput = weft.CallbackOutput
 
 // ChatModel is a model whose tools are set once for all its users.

@@ -14,19 +14,19 @@ import (
 	weft "github.com/weftgo/weft/components/prompt"
 )
 
-// AgenticCallbackInput is what handlers get when an agentic chat template starts.
+// AgenticCallbackInput is passed to handlers when an agentic chat template starts.
 type AgenticCallbackInput = weft.AgenticCallbackInput
 
-// AgenticCallbackOutput is what handlers get when an agentic chat template ends.
+// AgenticCallbackOutput is passed to handlers when an agentic chat template ends.
 type AgenticCallbackOutput = weft.AgenticCallbackOutput
 
 // AgenticChatTemplate is [ChatTemplate] for agentic messages.
 type AgenticChatTemplate = weft.AgenticChatTemplate
 
-// CallbackInput is what handlers get when a chat template starts.
+// CallbackInput is passed to handlers when a chat template starts.
 type CallbackInput = weft.CallbackInput
 
-// CallbackOutput is what handlers get when a chat template ends.
+// CallbackOutput is passed to handlers when a chat template ends.
 type CallbackOutput = weft.CallbackOutput
 
 // ChatTemplate makes messages of variables. Implementations must be safe for concurrent use.

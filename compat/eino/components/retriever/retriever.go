@@ -14,10 +14,10 @@ import (
 	weft "github.com/weftgo/weft/components/retriever"
 )
 
-// CallbackInput is what handlers get when a retriever starts.
+// CallbackInput is passed to handlers when a retriever starts.
 type CallbackInput = weft.CallbackInput
 
-// CallbackOutput is what handlers get when a retriever ends.
+// CallbackOutput is passed to handlers when a retriever ends.
 type CallbackOutput = weft.CallbackOutput
 
 // Option changes the settings of one call. It is immutable and may be used for any number of calls. The zero Option

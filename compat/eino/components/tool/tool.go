@@ -19,10 +19,10 @@ import (
 // BaseTool describes itself to the model.
 type BaseTool = weft.BaseTool
 
-// CallbackInput is what handlers get when a tool starts.
+// CallbackInput is passed to handlers when a tool starts.
 type CallbackInput = weft.CallbackInput
 
-// CallbackOutput is what handlers get when a tool ends; for a stream, one a chunk.
+// CallbackOutput is passed to handlers when a tool ends; for a stream, one a chunk.
 type CallbackOutput = weft.CallbackOutput
 
 // EnhancedInvokableTool returns parts of several kinds.

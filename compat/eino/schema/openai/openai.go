@@ -112,7 +112,7 @@ type ResponseErrorCode = weft.ResponseErrorCode
 // ResponseMetaExtension is what OpenAI reports about one response.
 type ResponseMetaExtension = weft.ResponseMetaExtension
 
-// ResponseStatus is how far a response has come.
+// ResponseStatus tracks how far a response has come.
 type ResponseStatus = weft.ResponseStatus
 
 // ServiceTier is the class of processing of a request.

@@ -43,7 +43,7 @@ var attributes = map[string]enums.IndexedValueType{
 	"WeftWaitingFor": enums.INDEXED_VALUE_TYPE_KEYWORD_LIST,
 }
 
-// settings are those that differ from a server for many. A queue of one partition has no task that waits where nobody
+// settings are the settings that differ from a server for many. A queue of one partition has no task that waits where nobody
 // asks for it.
 var settings = dynamicconfig.StaticClient{
 	dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): []dynamicconfig.ConstrainedValue{{Value: true}},

@@ -34,7 +34,7 @@ import (
 // Config says where Bedrock is and how to get in. Nothing is read from the environment or from files. Printing it shows
 // no secrets.
 type Config struct {
-	// Region is that of the endpoint, such as "us-east-1". Required.
+	// Region is the region of the endpoint, such as "us-east-1". Required.
 	Region string
 	// AccessKey and SecretAccessKey sign the requests, with a SessionToken if they are temporary.
 	AccessKey, SecretAccessKey, SessionToken string

@@ -28,11 +28,11 @@ const scope = "https://www.googleapis.com/auth/cloud-platform"
 type Config struct {
 	// Project pays for the requests. Required, unless the credentials name one.
 	Project string
-	// Location is where the model runs: "us-central1", …, or "global", "us", "eu". Required.
+	// Location is the place where the model runs: "us-central1", …, or "global", "us", "eu". Required.
 	Location string
 	// CredentialsJSON is the key of a service account or the credentials of a user, as Google gives them out in a file.
 	CredentialsJSON []byte
-	// Credentials are those that the application has found, for example with google.FindDefaultCredentials.
+	// Credentials are the credentials that the application has found, for example with google.FindDefaultCredentials.
 	Credentials *google.Credentials
 	// TokenSource has tokens for the scope cloud-platform.
 	TokenSource oauth2.TokenSource

@@ -31,7 +31,7 @@ func RunMisbehaviours(t *testing.T, good Stream, call Call) {
 	}
 }
 
-// patience is how long a client may take to return, and to close its connection, after the deadline.
+// patience limits the time that a client takes to return, and to close its connection, after the deadline.
 const patience = 3 * time.Second
 
 // Run plays the case to a client. The error says what the client did wrong.

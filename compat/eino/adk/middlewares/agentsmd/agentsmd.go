@@ -15,7 +15,7 @@ import (
 	weft "github.com/weftgo/weft/adk/middlewares/agentsmd"
 )
 
-// Backend is where the files are. A [filesystem.Backend] is one.
+// Backend is the place where the files are. A [filesystem.Backend] is one.
 type Backend = weft.Backend
 
 // Config configures [New].

@@ -22,7 +22,7 @@ const (
 	TaskUpdateToolName = weft.TaskUpdateToolName
 )
 
-// Backend is where the tasks are. [filesystem.InMemoryBackend] is one, and so is the backend of package local.
+// Backend is the place where the tasks are. [filesystem.InMemoryBackend] is one, and so is the backend of package local.
 type Backend = weft.Backend
 
 // Config configures [New].

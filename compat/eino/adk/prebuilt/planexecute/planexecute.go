@@ -46,7 +46,7 @@ type Config = weft.Config
 // ExecutedStep is a step that was done.
 type ExecutedStep = weft.ExecutedStep
 
-// ExecutionContext is how far the work is.
+// ExecutionContext tracks how far the work is.
 type ExecutionContext = weft.ExecutionContext
 
 // ExecutorConfig configures [NewExecutor].
