@@ -61,8 +61,8 @@ type Config struct {
 	Agents []*Agent
 	// Middlewares change how the agent works; the first is the outermost.
 	Middlewares []Middleware
-	// MaxTurns limits how often models are called for one question: that of this agent and, if it is the one that is asked, those of
-	// all agents together that it hands over to. Agents that are tools have limits of their own. Default: 20.
+	// MaxTurns limits how often models are called for one question: that of this agent and, if it is the one that is asked,
+	// those of all agents together that it hands over to. Agents that are tools have limits of their own. Default: 20.
 	MaxTurns int
 	// LimitAnswer is the answer if MaxTurns is reached. Default: none, it is an error that wraps adk.ErrExceedMaxIterations.
 	LimitAnswer string
@@ -77,7 +77,7 @@ type Config struct {
 type Agent struct {
 	adk.ResumableAgent
 	config Config
-	// wrapped is set in place of config.Model for an agent of [Wrap].
+	// wrapped is set instead of config.Model for an agent of [Wrap].
 	wrapped adk.Agent
 	// whole and streaming run the agent, without and with streaming.
 	whole, streaming *adk.Runner

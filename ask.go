@@ -88,14 +88,14 @@ func (o *callOptions) asked(ctx context.Context, question string, room *oneQuest
 	return messages, nil
 }
 
-// Ask runs the agent on a question and waits for the answer. An answer may have Pending questions in place of a text.
+// Ask runs the agent on a question and waits for the answer. An answer may have Pending questions instead of a text.
 func (a *Agent) Ask(ctx context.Context, question string, opts ...Option) (*Answer, error) {
 	return whole(a.events(ctx, a.whole, question, opts))
 }
 
 // Stream runs the agent on a question, and gives what happens as it happens; the last event has the [Answer]. An error is
 // the last thing, too. The run is executed by the loop that reads it: it begins with the loop, waits while the loop's body
-// runs, and ends with the loop. After a break nothing is left of it. A sequence runs anew each time that it is read.
+// runs, and ends with the loop. A break cancels the run. Each range over the sequence starts a new run.
 func (a *Agent) Stream(ctx context.Context, question string, opts ...Option) iter.Seq2[Event, error] {
 	return a.events(ctx, a.streaming, question, opts)
 }

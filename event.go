@@ -16,13 +16,13 @@ type Event struct {
 	Reasoning string
 	// Call is a call of a tool, when the model has completed it.
 	Call *schema.ToolCall
-	// Result is the result of a call: its ToolName, ToolCallID and Content. A result in parts, as those of MCP servers and tools
-	// with media are, has them in UserInputMultiContent, and their texts in Content, too.
+	// Result is the result of a call: its ToolName, ToolCallID and Content. A result in parts, as those of MCP servers and
+	// tools with media are, has them in UserInputMultiContent, and their texts in Content, too.
 	Result *Message
 	// Handover is the name of the agent that takes over.
 	Handover string
 	// Again says that the model, or another one, is called again: what this agent has written since its last Call, or the
-	// beginning, does not count and comes anew.
+	// beginning, does not count and comes again.
 	Again bool
 	// Answer is the last event of a run that did not fail.
 	Answer *Answer

@@ -74,7 +74,7 @@ func testOutOfNothing[M MessageType](t *testing.T, streaming bool) {
 }
 
 // TestLifecycle_WhatAResumedRunStartsFrom: a resumed run has its streaming mode from the info and its history from
-// what was saved, and takes neither input nor instruction anew.
+// what was saved, and takes neither input nor instruction again.
 // Rule agent/L-12.
 func TestLifecycle_WhatAResumedRunStartsFrom(t *testing.T) {
 	bubbled(t, testResumeTakes[ordinary], testResumeTakes[agentic])

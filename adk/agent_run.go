@@ -50,7 +50,7 @@ type agentRun[M MessageType] struct {
 	toolSearchTool *schema.ToolInfo
 
 	messages []M
-	// state is the state of the graph, in a run that starts anew.
+	// state is the state of the graph, in a run that starts again.
 	state agentState[M]
 	// turn is the turn of the model that is taken, or was last; before is the state before it, once it has begun.
 	turn   modelTurn[M]
@@ -396,7 +396,7 @@ func (r *agentRun[M]) interruptEvent(info *compose.InterruptInfo, cause error) *
 	return e
 }
 
-// notBegun is the state of a run that was stopped before its graph had one. It is begun anew.
+// notBegun is the state of a run that was stopped before its graph had one. It is begun again.
 type notBegun[M MessageType] struct{ Messages []M }
 
 // stoppedEvent is the last event of a run that was stopped outside its graph. It can be begun again, or continue from

@@ -24,7 +24,7 @@ type AgentToolOptions struct {
 // AgentToolOption is an option of [NewAgentTool].
 type AgentToolOption func(*AgentToolOptions)
 
-// WithFullChatHistoryAsInput gives the agent what the calling agent has seen, worded as after a transfer, in place of
+// WithFullChatHistoryAsInput gives the agent what the calling agent has seen, worded as after a transfer, instead of
 // the arguments of the call. Ordinary messages only.
 func WithFullChatHistoryAsInput() AgentToolOption {
 	return func(o *AgentToolOptions) { o.fullHistory = true }

@@ -163,7 +163,7 @@ func TestAgentTool_ActionsStayInside(t *testing.T) {
 	}
 }
 
-// A resumed call without its state is an error; the agent is never started anew.
+// A resumed call without its state is an error; the agent is never started again.
 // Rule runtime/A9.
 func TestAgentTool_IsNotRestartedWithoutItsState(t *testing.T) {
 	inner := newTheatre()

@@ -178,7 +178,7 @@ func TestCancel_AnInterruptedCallKeepsItsState(t *testing.T) {
 }
 
 // An agent tool that is being resumed keeps its state too when it is abandoned by a cancel that is not meant for it:
-// the agent inside is not started anew.
+// the agent inside is not started again.
 // Rule runtime/C24.
 func TestCancel_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 	for _, late := range []bool{false, true} {
@@ -289,7 +289,7 @@ func testAnswerWithCancel[M MessageType](t *testing.T, streaming bool) {
 }
 
 // TestCancel_AStreamThatBrokeOffIsTakenAnew: a turn whose stream broke off, in a run that is stopped before anything
-// else follows, is taken anew: agents that come later see nothing of the broken one.
+// else follows, is taken again: agents that come later see nothing of the broken one.
 // Rule runtime/F6.
 func TestCancel_AStreamThatBrokeOffIsTakenAnew(t *testing.T) {
 	broken := errors.New("broken")

@@ -26,7 +26,7 @@ const defaultMaxIterations = 20
 // ToolsConfig says what tools an agent has.
 type ToolsConfig struct {
 	compose.ToolsNodeConfig
-	// ReturnDirectly has the names of tools whose result ends the run, in place of another answer of the model.
+	// ReturnDirectly has the names of tools whose result ends the run, instead of another answer of the model.
 	// Entries that are false do not count. If a message calls several of them, the first call counts.
 	ReturnDirectly map[string]bool
 	// EmitInternalEvents has the events of agents that run as tools (see [NewAgentTool]) appear among those of this

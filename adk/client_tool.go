@@ -38,7 +38,7 @@ func (c *ClientToolCall) Shortened(most int) any {
 type ClientToolResult struct {
 	// Text is the result that the model reads.
 	Text string `json:"text"`
-	// Error, if not empty, says why there is none, and is read by the model in place of Text.
+	// Error, if not empty, says why there is none, and is read by the model instead of Text.
 	Error string `json:"error,omitempty"`
 }
 

@@ -41,7 +41,7 @@ const (
 	// an [IdempotentTool]. Events of earlier steps are not delivered again. What was saved is removed when the run
 	// succeeds, and so is the checkpoint that it continued from, if the store is a [CheckPointDeleter]. Of an agent that
 	// runs tools eagerly, only an IdempotentTool is started before the answer that calls it is saved. A store that offers
-	// [CheckPointJournal] gets one record for a step, another one everything anew.
+	// [CheckPointJournal] gets one record for a step, another one everything again.
 	EveryStep
 )
 
@@ -284,7 +284,7 @@ func answerStep[M MessageType](
 	return &compose.ToolCallOutput{Text: s.Text}, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
 }
 
-// joinedStep reads a stream to its end, joins it into a step, and returns it anew.
+// joinedStep reads a stream to its end, joins it into a step, and returns it again.
 func joinedStep[T any](ctx context.Context, s *schema.StreamReader[T], into *T) (*schema.StreamReader[T], error) {
 	items, err := gatheredItems(ctx, s, nil)
 	if err != nil {
@@ -506,7 +506,7 @@ func (r *agentRun[M]) actionOf(ctx context.Context, in *compose.ToolInput) *Agen
 // GetIdempotencyKey returns a key for the tool call of ctx that is the same whenever the call is repeated: after a retry
 // of the model with the same call, a failover, or a resume. Services that take such keys do nothing twice then. It is ""
 // outside a tool call of an agent. After the death of the process it is the same if the run is saved at every step (see
-// [EveryStep]); other runs begin anew then.
+// [EveryStep]); other runs begin again then.
 func GetIdempotencyKey(ctx context.Context) string {
 	call, id, ok := compose.InternalToolCall(ctx)
 	if !ok {

@@ -150,7 +150,7 @@ func dieAndCancel(t *testing.T, around func(Agent) Agent, mode []AgentCancelOpti
 	require.Equal(t, 1, different, what)
 }
 
-// TestIdempotencyKey_DiffersBetweenRoundsThatStopped: a loop pays once a round, and its model numbers its calls anew in
+// TestIdempotencyKey_DiffersBetweenRoundsThatStopped: a loop pays once a round, and its model numbers its calls again in
 // each answer. Interrupted in each round or not, each payment has a key of its own: the one that it had when it asked.
 func TestIdempotencyKey_DiffersBetweenRoundsThatStopped(t *testing.T) {
 	keysOf := func(durability Durability, ask bool) (keys []string) {

@@ -20,7 +20,7 @@ import (
 // paced is a model that streams its turns with a second before each chunk but the first, and before the end.
 type paced[M MessageType] struct {
 	turns [][]M
-	// breaks, by turn, are errors in place of the end.
+	// breaks, by turn, are errors instead of the end.
 	breaks map[int]error
 	asked  [][]string
 }

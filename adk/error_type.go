@@ -70,7 +70,7 @@ var mistakeTypes = map[MistakeKind]string{
 	MistakeTransfer:    "unknown_agent",
 }
 
-// IsInterrupt reports whether an error is the signal of an interrupt, which callback handlers get in place of a result.
+// IsInterrupt reports whether an error is the signal of an interrupt, which callback handlers get instead of a result.
 func IsInterrupt(err error) bool {
 	if _, interrupted := compose.IsInterruptRerunError(err); interrupted {
 		return true

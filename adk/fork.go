@@ -34,7 +34,7 @@ type ForkOptions struct {
 var ErrForkEdit = errors.New("the edit does not fit the step")
 
 // Fork makes a run of the first steps of another one, which Runner.Resume(NewID) continues. It runs nothing, and
-// changes nothing of the origin, which may have ended, wait, or work. Everything behind the steps happens anew: tool
+// changes nothing of the origin, which may have ended, wait, or work. Everything behind the steps happens again: tool
 // calls whose result is not among them are made, with idempotency keys of their own, and what the origin asked is asked
 // again, whatever was answered there. The steps must be recorded from the beginning of the run on, see [Steps]; with an
 // error of a damaged journal a fork of the steps before the damage can be made. A store that hands out leases has the

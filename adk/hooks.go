@@ -271,7 +271,7 @@ type handlerSet[M MessageType] struct {
 	wrapEnhancedInvokable, wrapEnhancedStreamable []handler[M]
 	wrapTool                                      []handler[M]
 
-	// modelSender and toolSender: a middleware sends the events, in place of the agent.
+	// modelSender and toolSender: a middleware sends the events, instead of the agent.
 	modelSender, toolSender bool
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // TestInterrupt_InATurnOfTheModel: the model, or a hook around it, may interrupt. Before there is an answer, the
-// resumed run takes the turn anew, as if it had not begun: the history is the same, what hooks had made of it is not
+// resumed run takes the turn again, as if it had not begun: the history is the same, what hooks had made of it is not
 // there twice, and it costs no iteration. After that the answer stands, and only the hooks run again.
 // Rule agent/L-12.
 func TestInterrupt_InATurnOfTheModel(t *testing.T) {

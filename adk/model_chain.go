@@ -150,7 +150,7 @@ func newModelTarget[M MessageType](m model.BaseModel[M]) *modelTarget[M] {
 	return &modelTarget[M]{model: m, typ: callbacks.TypeName(m), silent: components.IsCallbacksEnabled(m)}
 }
 
-// newFallback makes the target of a model that is called in place of the agent's own.
+// newFallback makes the target of a model that is called instead of the agent's own.
 func newFallback[M MessageType](ctx context.Context, m model.BaseModel[M]) *modelTarget[M] {
 	t := newModelTarget(m)
 	if pending := callbacks.FromContext(ctx).Pending(); pending != nil {

@@ -27,9 +27,9 @@ const (
 	MistakeArguments MistakeKind = "arguments"
 	// MistakeTransfer is a transfer to an agent that the run cannot be handed over to.
 	MistakeTransfer MistakeKind = "transfer"
-	// MistakeCutOff is a call of an answer that was cut off, such as by the limit of tokens, before the provider said that the
-	// call is complete. It is never executed. The model reads why, also without ReportMistakes; the run ends with the mistake
-	// when MaxMistakes answers in a row had such calls alone.
+	// MistakeCutOff is a call of an answer that was cut off, such as by the limit of tokens, before the provider said that
+	// the call is complete. It is never executed. The model reads why, also without ReportMistakes; the run ends with the
+	// mistake when MaxMistakes answers in a row had such calls alone.
 	MistakeCutOff MistakeKind = "cut off"
 )
 
@@ -65,7 +65,7 @@ func isReport[M MessageType](result M) bool {
 	return strings.HasPrefix(text, reported) || strings.HasPrefix(text, reportedChinese)
 }
 
-// report returns what the model reads in place of a mistake, or the mistake, if it has to end the run.
+// report returns what the model reads instead of a mistake, or the mistake, if it has to end the run.
 func (r *agentRun[M]) report(ctx context.Context, m *ModelMistake) (string, error) {
 	if !r.agent.conf.ToolsConfig.ReportMistakes {
 		return "", m
@@ -201,7 +201,7 @@ func textResult(text string) *schema.ToolResult {
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
 }
 
-// reportedMistake returns what the model reads in place of the error of a call, or the error.
+// reportedMistake returns what the model reads instead of the error of a call, or the error.
 func reportedMistake[M MessageType](ctx context.Context, in *compose.ToolInput, err error) (string, error) {
 	r := agentRunFrom[M](ctx)
 	if r == nil {
@@ -214,8 +214,8 @@ func reportedMistake[M MessageType](ctx context.Context, in *compose.ToolInput, 
 }
 
 // ReportArguments returns what the model reads about a call whose arguments do not fit, or the error that ends the run, in
-// place of calling the tool: exactly what becomes of a [tool.ArgumentsError] of the tool itself. Middlewares that hold a call
-// up, such as for an approval, call it for what need not be held up. ctx is that of the call.
+// place of calling the tool: exactly what becomes of a [tool.ArgumentsError] of the tool itself. Middlewares that hold a
+// call up, such as for an approval, call it for what need not be held up. ctx is that of the call.
 func ReportArguments(ctx context.Context, call *ToolContext, wrong *tool.ArgumentsError) (string, error) {
 	if r := innermostRun(ctx); r != nil {
 		return r.reportArguments(ctx, call, wrong)

@@ -39,7 +39,7 @@ type RetryContext = TypedRetryContext[*schema.Message]
 type TypedRetryDecision[M MessageType] struct {
 	// Retry has the model called again. Without it the call stands, with its answer or error.
 	Retry bool
-	// RewriteError, without Retry, is returned in place of the answer or error.
+	// RewriteError, without Retry, is returned instead of the answer or error.
 	RewriteError error
 	// ModifiedInputMessages, with Retry and if not nil, is the input from now on in this turn;
 	// PersistModifiedInputMessages puts it into the history, too.
@@ -58,7 +58,7 @@ type TypedRetryDecision[M MessageType] struct {
 // Its fields, which are documented at [TypedRetryDecision]:
 //
 //   - Retry: has the model called again
-//   - RewriteError: is returned in place of the answer or error, without Retry
+//   - RewriteError: is returned instead of the answer or error, without Retry
 //   - ModifiedInputMessages: the input of the next call
 //   - PersistModifiedInputMessages: puts that input into the history, too
 //   - AdditionalOptions: are added to those of the calls to come in this turn

@@ -88,7 +88,7 @@ func (run *runnerRun[M]) addLateAnswers(ctx context.Context, saved *runDocument,
 
 // keepAnswers keeps, in the document of a run that stops, the answers that it was resumed with and that nothing came of:
 // code that was given one was stopped before it had a result. It stands at the same address, and is given the answer once
-// more when the run continues, in place of asking for it. Code that asked again has had its answer.
+// more when the run continues, instead of asking for it. Code that asked again has had its answer.
 // Rule distributed/C6.
 func (run *runnerRun[M]) keepAnswers(d *runDocument, signal *InterruptSignal) {
 	if len(run.answers) == 0 || run.saved == nil {

@@ -15,7 +15,7 @@ func WithHistory(entries ...HistoryEntry) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.history = kept })
 }
 
-// WithActiveAgent has a run begin at the agent of that name, the runner's agent or one below it, in place of the
+// WithActiveAgent has a run begin at the agent of that name, the runner's agent or one below it, instead of the
 // runner's: the one that has answered last in a conversation. It can hand the run over as in any run. A resumed run needs
 // the option again. That there is no such agent is the error of the run. The default, and "", is the runner's agent.
 func WithActiveAgent(name string) AgentRunOption {
@@ -26,9 +26,9 @@ func WithActiveAgent(name string) AgentRunOption {
 // an event is for looking at: its message is not part of what the agents of the run have said to each other.
 func (e *TypedAgentEvent[M]) IsInner() bool { return e.origin == originInner }
 
-// IsReplay reports whether an earlier part of the run has emitted the event: before it was interrupted, cancelled, or its process
-// died. A resumed run emits what it had come to, so that its reader has the whole answer wherever it reads; one that shows
-// both parts on one page leaves replays out. They are not recorded and not stored again.
+// IsReplay reports whether an earlier part of the run has emitted the event: before it was interrupted, cancelled, or its
+// process died. A resumed run emits what it had come to, so that its reader has the whole answer wherever it reads; one
+// that shows both parts on one page leaves replays out. They are not recorded and not stored again.
 func (e *TypedAgentEvent[M]) IsReplay() bool { return e.origin.isReplayed() }
 
 // activeAgent is the agent that a run begins with: the one of [WithActiveAgent], or root itself.

@@ -19,7 +19,7 @@ type runHandler interface {
 	core.RunJanitor
 }
 
-// WithRestart has Run begin anew under the ID of a run that exists: everything of that run is removed. Without it the
+// WithRestart has Run begin again under the ID of a run that exists: everything of that run is removed. Without it the
 // error is [ErrRunExists] or [ErrRunEnded], if the store knows about runs.
 func WithRestart() AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.restart = true })
@@ -128,7 +128,8 @@ func (run *runnerRun[M]) refuseExisting(ctx context.Context, info core.RunInfo) 
 	if info.Owner == "" {
 		return fmt.Errorf("runner: %w: resume it, %s", exists, wayOut)
 	}
-	// Only the store knows whether the lease has ended. It is not taken to find out: its holder may be slow, and still write.
+	// Only the store knows whether the lease has ended. It is not taken to find out: its holder may be slow, and still
+	// write.
 	busy := &core.BusyError{ID: info.ID, Owner: info.Owner, Until: info.LeaseUntil, Token: info.Token}
 	return fmt.Errorf("runner: %w (%w: once it is over, resume the run; or %s)", busy, exists, wayOut)
 }

@@ -30,7 +30,7 @@ func goldenRunner(t *testing.T, store CheckPointStore) *Runner {
 	return NewRunner(t.Context(), RunnerConfig{Agent: seq, CheckPointStore: store})
 }
 
-// TestRunner_GoldenCheckpoint: what this release has saved can be resumed. WEFT_WRITE_GOLDEN=1 writes the file anew,
+// TestRunner_GoldenCheckpoint: what this release has saved can be resumed. WEFT_WRITE_GOLDEN=1 writes the file again,
 // which is for a new format only: files of released formats stay.
 func TestRunner_GoldenCheckpoint(t *testing.T) {
 	if os.Getenv("WEFT_WRITE_GOLDEN") != "" {

@@ -63,7 +63,7 @@ type sentEvent struct {
 type resumePoint int
 
 const (
-	// resumeAtNode: the node where it stopped begins anew.
+	// resumeAtNode: the node where it stopped begins again.
 	resumeAtNode resumePoint = iota
 	// resumeAfterHooks: the answer of the model is in the history, and the hooks after it have run.
 	resumeAfterHooks

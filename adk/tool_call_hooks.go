@@ -15,7 +15,7 @@ type ToolCallWrapper func(ctx context.Context, call *compose.ToolInput, next com
 
 // TypedToolCallHooks is a middleware that wraps the calls of every kind of tool with one function: the four hooks for
 // tool calls are made of it. It is one by itself ([WrapEveryToolCall] makes one), and may be embedded in a middleware
-// that has other hooks, by value and in place of [TypedBaseChatModelAgentMiddleware].
+// that has other hooks, by value and instead of [TypedBaseChatModelAgentMiddleware].
 type TypedToolCallHooks[M MessageType] struct {
 	TypedBaseChatModelAgentMiddleware[M]
 	// Wrap is called for each tool call. nil leaves them alone.

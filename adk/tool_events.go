@@ -36,7 +36,7 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 // unknownHandler answers calls of tools that do not exist.
 type unknownHandler = func(ctx context.Context, name, input string) (string, error)
 
-// sendsItsEvent does for answers in place of a tool what the middlewares of the agent's own do for results, because no
+// sendsItsEvent does for answers instead of a tool what the middlewares of the agent's own do for results, because no
 // middleware sees them: their events are sent, and an immediate cancel does not wait for them.
 func sendsItsEvent[M MessageType](handle unknownHandler) unknownHandler {
 	if handle == nil {

@@ -340,7 +340,7 @@ func TestTurnLoopResume_StopsBeforeItKeepAllItemsInOrder(t *testing.T) {
 	})
 }
 
-// The items of a run that could not be saved are not lost: they begin anew.
+// The items of a run that could not be saved are not lost: they begin again.
 // Rule runtime/B15.3.
 func TestTurnLoopSave_ItemsOfARunThatCannotBeSavedBeginAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -188,7 +188,7 @@ func TestState_HandlersHaveTheAddressOfTheirNode(t *testing.T) {
 	})
 }
 
-// TestBranch_CannotInterrupt: not in a graph of its own, and not in one that is a node, which would begin anew without
+// TestBranch_CannotInterrupt: not in a graph of its own, and not in one that is a node, which would begin again without
 // its input.
 func TestBranch_CannotInterrupt(t *testing.T) {
 	inner := NewGraph[string, string]()

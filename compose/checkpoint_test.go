@@ -557,7 +557,7 @@ func TestResume_ChangedGraph(t *testing.T) {
 }
 
 // What a nested graph has to keep is in the checkpoint around it, whatever store it was given, and serves one
-// run. A runnable inside a node is a run of its own: it begins anew unless it keeps a checkpoint itself.
+// run. A runnable inside a node is a run of its own: it begins again unless it keeps a checkpoint itself.
 // Rule compose/H-9.
 func TestCheckpoint_OfANestedGraphIsInTheOuterOne(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {

@@ -36,7 +36,7 @@ const (
 )
 
 // InternalSetCutOffCalls sets what makes the result of a call that is not executed because the answer that makes it was cut
-// off, in place of the node's own text. It is for the agent runtime and must be called before the node is used.
+// off, instead of the node's own text. It is for the agent runtime and must be called before the node is used.
 func InternalSetCutOffCalls(tn *ToolsNode, answer func(ctx context.Context, name, word string) (string, error)) {
 	tn.cutOffCall = answer
 }
@@ -47,7 +47,7 @@ func (b *toolBatch) refusesCutOff(tc *schema.ToolCall) bool {
 	return b.cutOff != "" && !model.IsWholeCall(tc.Extra)
 }
 
-// refuse answers a call in place of its tool.
+// refuse answers a call instead of its tool.
 func (b *toolBatch) refuse(c *toolCall, tc *schema.ToolCall) {
 	word, answer := b.cutOff, b.node.cutOffCall
 	c.unknown = func(ctx context.Context, name, _ string) (string, error) {

@@ -16,7 +16,7 @@ type EarlyToolCall func(
 
 // ErrToolCallGivenUp is what a middleware returns for a call that it does not wait for any more, because the run
 // is to stop. The tools node is interrupted then, with the results that are there; in the resumed run the call starts
-// anew, and does not find that it was interrupted. It is for the agent runtime.
+// again, and does not find that it was interrupted. It is for the agent runtime.
 var ErrToolCallGivenUp = errors.New("the tool call was given up because the run is to stop")
 
 // InternalSetEarlyToolCalls sets what is asked, before the tools of a message run, for the calls that were started

@@ -90,7 +90,7 @@ type toolCall struct {
 	id      string
 	input   ToolInput
 	tool    *boundTool
-	// unknown, if not nil, answers the call in place of a tool: there is none, or it must not be executed.
+	// unknown, if not nil, answers the call instead of a tool: there is none, or it must not be executed.
 	unknown func(ctx context.Context, name, input string) (string, error)
 
 	index int

@@ -25,7 +25,7 @@ func (o *ToolCallOutput) Streams() bool {
 	return o.ResultStream != nil || o.Result == nil && o.TextStream != nil
 }
 
-// Join reads a stream to its end and has the result as a value: Result in place of ResultStream, Text in place of
+// Join reads a stream to its end and has the result as a value: Result instead of ResultStream, Text instead of
 // TextStream. It does nothing if there is no stream. On an error the stream is closed, too.
 func (o *ToolCallOutput) Join() (err error) {
 	switch {

@@ -38,7 +38,7 @@ type executedCall struct {
 	InterruptID string
 }
 
-// restoreInput takes the message of an interrupted run in place of the given one.
+// restoreInput takes the message of an interrupted run instead of the given one.
 func (b *toolBatch) restoreInput() *toolsState {
 	interrupted, ok, saved := GetInterruptState[*toolsState](b.ctx)
 	if !interrupted || !ok || saved.Input == nil {

@@ -105,7 +105,7 @@ func isLoopback(address string) bool {
 // ticketTime is the time for which a ticket is good.
 const ticketTime = time.Minute
 
-// tickets makes and takes tickets: a client that cannot send headers, as a browser's EventSource, shows one in place of
+// tickets makes and takes tickets: a client that cannot send headers, as a browser's EventSource, shows one instead of
 // what it authenticates with. A ticket is for one run and one request.
 type tickets struct {
 	key []byte

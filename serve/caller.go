@@ -319,7 +319,7 @@ func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) ite
 // errDraining is the reason for which somebody does not wait for an event any longer.
 var errDraining = errors.New("the server shuts down")
 
-// Ticket makes a text with which, for a minute, one request may watch a run in place of whatever it authenticates with.
+// Ticket makes a text with which, for a minute, one request may watch a run instead of whatever it authenticates with.
 func (c *Caller) Ticket(ctx context.Context, run string) (string, error) {
 	if _, _, err := c.inspect(ctx, run, ReadRun); err != nil {
 		return "", err

@@ -226,7 +226,7 @@ func (s *Server) editStep(step *adk.Step, e *StepEdit) error {
 	return nil
 }
 
-// editedMessages are the messages of a client in place of those of a step, of the same kind. A message that is as the
+// editedMessages are the messages of a client instead of those of a step, of the same kind. A message that is as the
 // client was shown it stays as it was, with what providers have attached to it; others have what clients may send.
 func (s *Server) editedMessages(before []any, edited []runlog.Message) (messages []any, err error) {
 	for _, m := range before {

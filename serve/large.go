@@ -23,7 +23,7 @@ type sharedData struct {
 	users int
 }
 
-// take returns the bytes that are held in place of data, which are the same, and a function that gives them back.
+// take returns the bytes that are held instead of data, which are the same, and a function that gives them back.
 func (l *largeFrames) take(data []byte) (held []byte, giveBack func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

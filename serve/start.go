@@ -236,7 +236,7 @@ func (s *Server) threadOf(p Principal, start *Start) (key string, err error) {
 	return s.conversationOf(p, start.Thread)
 }
 
-// checkReplaced refuses a run in place of one that is no turn of the thread, and gives it the question of that one if it
+// checkReplaced refuses a run instead of one that is no turn of the thread, and gives it the question of that one if it
 // has none of its own.
 func (c *Caller) checkReplaced(ctx context.Context, job *dispatch.Job) error {
 	replaced := job.Tags[tagReplaces]

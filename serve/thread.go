@@ -153,7 +153,7 @@ func threadOf(info *conversation.Info, name string) Thread {
 }
 
 // Messages yields the messages of a thread, oldest first, with those of the turn that is open last. What another run was
-// started in place of is not among them, nor are summaries. An error is the last item. A thread that there is not has
+// started instead of is not among them, nor are summaries. An error is the last item. A thread that there is not has
 // none.
 func (c *Caller) Messages(ctx context.Context, thread string) iter.Seq2[ThreadMessage, error] {
 	return func(yield func(ThreadMessage, error) bool) {

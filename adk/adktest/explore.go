@@ -30,7 +30,7 @@ type Exploration[M adk.MessageType] struct {
 	Store func() adk.CheckPointStore
 	// Answer is what an interrupt of the agent's own is resumed with, such as a question to a human.
 	Answer func(point *adk.InterruptCtx) any
-	// TurnLoop has the agent run as the turn of a [adk.TurnLoop], which is stopped and made anew.
+	// TurnLoop has the agent run as the turn of a [adk.TurnLoop], which is stopped and made again.
 	TurnLoop bool
 	// Pairs is how many pairs of stops are tried, beside each single stop: a run is stopped, resumed or replaced by
 	// another one under its ID, by a runner of the same or another durability, and stopped again. The pairs are chosen

@@ -79,7 +79,7 @@ func doubtful() map[string]func(explored[*schema.Message]) adk.Agent {
 				conf.ToolsConfig.ReturnDirectly = map[string]bool{"enough": true}
 			}, enough))
 		},
-		// A model that numbers its calls anew in each answer.
+		// A model that numbers its calls again in each answer.
 		"loop of one call": func(x explored[*schema.Message]) adk.Agent {
 			ask := x.approval()
 			pay := adktest.Calls(adktest.Call("work", `"the same"`).WithID("call_0"))

@@ -127,7 +127,7 @@ func (echo) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) 
 	return arguments, nil
 }
 
-// Follows makes a model that remembers nothing, as it is made anew for each call.
+// Follows makes a model that remembers nothing, as it is made again for each call.
 func (faultyProbe[M]) Follows(script []adktest.Reply) model.BaseModel[M] {
 	return &forgetful[M]{script}
 }

@@ -108,7 +108,7 @@ func (b *FileBlobs) path(name string) (string, error) {
 	return filepath.Join(b.dir, filepath.FromSlash(name)), nil
 }
 
-// Put stores a value. One that is there becomes young again: something refers to it anew.
+// Put stores a value. One that is there becomes young again: something refers to it again.
 func (b *FileBlobs) Put(ctx context.Context, name string, data []byte) error {
 	path, err := b.path(name)
 	if err != nil {

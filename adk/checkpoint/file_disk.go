@@ -16,7 +16,7 @@ import (
 
 // disk makes the changes of a store to files.
 type disk struct {
-	// disturb makes a change in place of the disk, in tests: see diskChange.
+	// disturb makes a change instead of the disk, in tests: see diskChange.
 	disturb func(c diskChange) error
 }
 

@@ -71,7 +71,7 @@ func (s *FileStore) idOf(name string) (string, error) {
 }
 
 // checkNames refuses a directory with files whose names no ID has: those of an older build, whose runs would be taken for
-// runs that there are not, and begin anew.
+// runs that there are not, and begin again.
 func (s *FileStore) checkNames() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

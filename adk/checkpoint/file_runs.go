@@ -311,7 +311,7 @@ type openLeases struct {
 	files map[string]*os.File
 }
 
-// keep takes a file in place of the one of an earlier lease of the run.
+// keep takes a file instead of the one of an earlier lease of the run.
 func (o *openLeases) keep(id string, f *os.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -57,15 +57,15 @@ func Spill(store RunStore, blobs Blobs, size int) RunStore {
 }
 
 const (
-	// leastSpill is above what stands in place of a value.
+	// leastSpill is above what stands instead of a value.
 	leastSpill = 512
 	// spillGrace is the time for which a value stays that nothing refers to yet.
 	spillGrace = time.Hour
-	// spillMagic begins what stands in place of a value. A value that begins so itself is kept elsewhere, too.
+	// spillMagic begins what stands instead of a value. A value that begins so itself is kept elsewhere, too.
 	spillMagic = "weft-blob\x00"
 )
 
-// spilled stands in place of a value.
+// spilled stands instead of a value.
 type spilled struct {
 	Name   string `json:"name"`
 	Length int    `json:"length"`
@@ -121,7 +121,7 @@ func (s *spilling) get(ctx context.Context, id string, data []byte) ([]byte, err
 	return value, nil
 }
 
-// refIn reads what stands in place of a value.
+// refIn reads what stands instead of a value.
 func refIn(data []byte) (ref spilled, ok bool) {
 	rest, ok := bytes.CutPrefix(data, []byte(spillMagic))
 	return ref, ok && json.Unmarshal(rest, &ref) == nil

@@ -20,7 +20,7 @@ type WorkerConfig struct {
 	Queues []string
 	// Slots limits the number of runs executed at the same time. The default is 64.
 	Slots int
-	// Pool has the worker share its slots with others, in place of Slots: with those of other tenants, each of which has a
+	// Pool has the worker share its slots with others, instead of Slots: with those of other tenants, each of which has a
 	// dispatcher on its own part of a store and a worker of its own.
 	Pool *Pool
 	// Poll is the interval at which an idle worker looks for runs that are due, with a jitter of 30 percent. The default is

@@ -104,7 +104,7 @@ func (s sender) Stream(context.Context, []*schema.Message, ...model.Option) (*sc
 // Little else is done here than that a chunk is handed over: 100 to 220 ns, where to decode one from a server takes 1,000
 // and more. What is there at once costs 45 ns a chunk: one more reader of the stream 16, the text and its time 15, to keep
 // the chunk in case nobody joins it 5, the garbage of that the rest; and the record of a run 6 us. What comes one at a time
-// costs 100 ns: the clock 22, two locks 32, to look for a second chunk 25 in place of sharing all that.
+// costs 100 ns: the clock 22, two locks 32, to look for a second chunk 25 instead of sharing all that.
 //
 // Rule runlog/RL10.
 func TestObserve_TakesLittleTime(t *testing.T) {

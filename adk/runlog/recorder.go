@@ -151,7 +151,7 @@ func (l *Log) newRecorder(opts RunInfo) *recorder {
 	return &recorder{log: l, opts: opts, began: time.Now()}
 }
 
-// now is the time: that of the beginning and what has passed since, which is one look at a clock in place of two.
+// now is the time: that of the beginning and what has passed since, which is one look at a clock instead of two.
 func (r *recorder) now() time.Time { return r.began.Add(time.Since(r.began)) }
 
 // emit records an event, with mu locked.

@@ -10,7 +10,7 @@ import (
 // Store keeps the events of runs, for other processes and for later. It is safe for concurrent use. Package
 // runlogtest tests one.
 //
-// An event that a store gives back is as it was appended, as JSON: Data may be decoded anew.
+// An event that a store gives back is as it was appended, as JSON: Data may be decoded again.
 type Store interface {
 	// Append adds events of one run, which are in the order of their cursors. Events that the store has are skipped, so
 	// that an append whose outcome is not known can be repeated. All are added or, with an error, none. It fails with

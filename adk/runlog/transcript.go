@@ -11,7 +11,7 @@ import (
 // Transcript returns the messages that agents emitted in a run, in their order: answers of models and results of tools,
 // without those that did not count (see [ModelEndData], [RestartedData]). The input of the run is not among them, nor is
 // what agents said that ran as tools. Of an event whose text a policy left out there is no message. Of a log that begins
-// anew, as that of a run that was restarted, the last one counts.
+// again, as that of a run that was restarted, the last one counts.
 func Transcript[M adk.MessageType](events []Event) (messages []M) {
 	fold := folding{}
 	for i := range events {
@@ -132,7 +132,7 @@ func (f *folding) name(e *Event, d *ModelEndData) {
 
 func (f *folding) put(m foldEntry) { f.entries = append(f.entries, m) }
 
-// putResult adds the result of a call, in place of an earlier one.
+// putResult adds the result of a call, instead of an earlier one.
 func (f *folding) putResult(seq uint64, d *ToolEndData) {
 	m, ok := f.resultMessage(d)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 
 // How do I ask about a picture?
 //
-// With a message of parts, in place of a question.
+// With a message of parts, instead of a question.
 func Example_picture() {
 	url := "https://example.com/cat.png"
 	agent := must(weft.New(weft.Config{Model: answers("A cat.")}))

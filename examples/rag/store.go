@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// openStore opens a store with the documents in it. A path in place of :memory: keeps them.
+// openStore opens a store with the documents in it. A path instead of :memory: keeps them.
 func openStore(ctx context.Context) (*sqlite.Store, error) {
 	embedder, err := newEmbedder(ctx)
 	if err != nil {

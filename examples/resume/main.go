@@ -44,7 +44,7 @@ func book(ctx context.Context, wanted booking) (string, error) {
 	return fmt.Sprintf("booked: %d nights in %s", kept.Nights, kept.City), nil
 }
 
-// newRunner makes everything anew, as each process does that handles a part of the run.
+// newRunner makes everything again, as each process does that handles a part of the run.
 func newRunner(ctx context.Context, dir string) (*adk.Runner, error) {
 	store, err := checkpoint.NewFileStore(dir)
 	if err != nil {

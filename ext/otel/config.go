@@ -30,7 +30,7 @@ type Config struct {
 	SpanAttributes func(ctx context.Context) []attribute.KeyValue
 	// Content says where prompts, answers, arguments and results are recorded. The default is [FromEnv].
 	Content ContentPolicy
-	// Structured records content on spans as maps and lists, in place of text with JSON in it, which every backend reads.
+	// Structured records content on spans as maps and lists, instead of text with JSON in it, which every backend reads.
 	Structured bool
 	// MaxContent is the number of bytes of JSON that an attribute with content may have; longer texts are cut. The default
 	// is 32 KiB.

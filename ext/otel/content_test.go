@@ -220,7 +220,7 @@ func TestContent_IsCutInsideTexts(t *testing.T) {
 	require.EqualValues(t, 999, last[len(last)-1].(map[string]any)["n"])
 }
 
-// TestContent_Structured: maps and lists in place of text.
+// TestContent_Structured: maps and lists instead of text.
 // Rule telemetry/OT-19.
 func TestContent_Structured(t *testing.T) {
 	tel := newTelemetry(t, Config{Content: Spans, Structured: true})

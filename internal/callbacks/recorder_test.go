@@ -22,7 +22,7 @@ func (j *journal) add(format string, args ...any) {
 	j.lines = append(j.lines, fmt.Sprintf(format, args...))
 }
 
-// take returns the lines and starts anew.
+// take returns the lines and starts again.
 func (j *journal) take() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -203,7 +203,7 @@ func (t *pointTree) anyBelow(match func(*point) bool) bool {
 
 // PopulateInterruptState returns a context of a resumed run: the interrupt points of the earlier run, by absolute
 // address, wait there for the code that enters those addresses. Below a run that is resumed already, the points are
-// added to that run's; points it knows keep their progress. The frame of ctx is looked up anew, so that a point at
+// added to that run's; points it knows keep their progress. The frame of ctx is looked up again, so that a point at
 // ctx's own address is handed over, too.
 func PopulateInterruptState(
 	ctx context.Context, id2Addr map[string]Address, id2State map[string]InterruptState,

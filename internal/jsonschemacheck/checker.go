@@ -141,7 +141,7 @@ func eachSubschema(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 }
 
 // Check returns what is wrong with a value decoded from JSON, nil if it fits. Numbers may be float64 or json.Number. A
-// null in place of a property that is not required counts as left out.
+// null instead of a property that is not required counts as left out.
 func (c *Checker) Check(value any) []string {
 	w := walk{checker: c, steps: new(int)}
 	w.value(c.root, value, "")

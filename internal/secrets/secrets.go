@@ -7,7 +7,7 @@ package secrets
 
 import "regexp"
 
-// hidden stands in place of a secret.
+// hidden stands instead of a secret.
 const hidden = "***"
 
 // shape is what a kind of secret looks like, and what is put in its place.
@@ -41,7 +41,7 @@ var shapes = []shape{
 	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`), hidden},
 }
 
-// Hide returns a text in which *** stands in place of each secret that it knows.
+// Hide returns a text in which *** stands instead of each secret that it knows.
 func Hide(text string) string {
 	for _, s := range shapes {
 		text = s.looks.ReplaceAllString(text, s.becomes)

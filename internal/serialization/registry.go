@@ -18,7 +18,7 @@ type types struct {
 	shared map[reflect.Type]bool // may have several names
 }
 
-// The registry is read from an immutable copy, which a registration makes outdated and the next reader makes anew: so
+// The registry is read from an immutable copy, which a registration makes outdated and the next reader makes again: so
 // neither many registrations nor many readers cost much.
 var (
 	registryMu sync.Mutex

@@ -17,7 +17,7 @@ type Config struct {
 	Agent string
 	// OnDisconnect decides about a run whose client goes away. The default stops it after 30 seconds.
 	OnDisconnect *serve.Disconnect
-	// TrustHistory takes all messages of a client for what was said, in place of the history of the server. AllowSystem
+	// TrustHistory takes all messages of a client for what was said, instead of the history of the server. AllowSystem
 	// takes system messages, too.
 	TrustHistory, AllowSystem bool
 	// AllowState takes the state that a client sends with a message as the one that the run begins with (see [State]).
@@ -88,7 +88,7 @@ func (h *handler) translator(thread, runID string, run serve.Run, legacy bool) *
 	return t
 }
 
-// refuse answers a request that is wrong. What is wrong with an answer, or with a message in place of one, is an error of
+// refuse answers a request that is wrong. What is wrong with an answer, or with a message instead of one, is an error of
 // the run, as the protocol has it; the rest is one of HTTP.
 func (in *input) refuse(w http.ResponseWriter, err error) error {
 	p := serve.ProblemOf(err)

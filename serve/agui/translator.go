@@ -170,7 +170,7 @@ func (t *translator) restart(from uint64) {
 	t.showPage()
 }
 
-// snapshot shows all messages of the run in place of what was shown, where events are missing.
+// snapshot shows all messages of the run instead of what was shown, where events are missing.
 func (t *translator) snapshot(e *runlog.Event, d *runlog.SnapshotData) {
 	t.restart(0)
 	t.points, t.state = d.Points, state{} // which is not among what is kept

@@ -19,7 +19,7 @@ type Config struct {
 	OnDisconnect *serve.Disconnect
 	// StaticTools are the names of tools that the page has parts of its own for; others are dynamic.
 	StaticTools []string
-	// TrustHistory takes all messages of a page for what was said, in place of the history of the server. AllowSystem takes
+	// TrustHistory takes all messages of a page for what was said, instead of the history of the server. AllowSystem takes
 	// system messages, too.
 	TrustHistory, AllowSystem bool
 	// HideReasoning leaves out what models think.

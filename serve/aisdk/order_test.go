@@ -26,7 +26,7 @@ type reader struct {
 	// open are the parts that are being written, by kind and ID.
 	open map[string]bool
 	used map[string]bool
-	// steps are the texts of each step, reset begins the last one anew.
+	// steps are the texts of each step, reset begins the last one again.
 	steps   []string
 	args    map[string]string
 	states  map[string]string

@@ -391,7 +391,7 @@ func (t *translator) answered(d *runlog.ResumeData) {
 	t.points = nil
 }
 
-// snapshot writes all messages of the run in place of what was written, where events are missing.
+// snapshot writes all messages of the run instead of what was written, where events are missing.
 func (t *translator) snapshot(seq uint64, d *runlog.SnapshotData) {
 	t.restart(0)
 	t.points = d.Points

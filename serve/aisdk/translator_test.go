@@ -123,7 +123,7 @@ func TestTranslator_BeginsACallWhenItsNameIsKnown(t *testing.T) {
 	require.Equal(t, "look", find(chunks, "tool-input-available")[0]["toolName"])
 }
 
-// What the page could not carry out stays an error when the run goes on.
+// What the page could not carry out stays an error when the run continues.
 // Rule serving/AS5.
 func TestTranslator_KeepsErrorsOfThePagesTools(t *testing.T) {
 	for answer, kind := range map[string]string{`{"text":"","error":"denied"}`: "tool-output-error", `{"text":"here"}`: "tool-output-available"} {

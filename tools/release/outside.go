@@ -17,7 +17,7 @@ func (b *built) outside(name string) (string, error) {
 }
 
 // readme does what README.md says: it gets the modules, copies the first program, and runs it. The program reaches a
-// server of ours in place of the provider.
+// server of ours instead of the provider.
 func (b *built) readme(ctx context.Context, env []string) error {
 	page, err := os.ReadFile(filepath.Join(b.copy.dir, "README.md"))
 	if err != nil {

@@ -81,7 +81,7 @@ const keyLocks = 16
 // mostSteps is the number of records that a journal can have, less one. Runs have numbers up to 1<<39.
 const mostSteps = 1 << 24
 
-// placeOf is the key of a record. One number, in place of two, spares a database that keeps rows in the order of such a
+// placeOf is the key of a record. One number, instead of two, spares a database that keeps rows in the order of such a
 // key an index.
 func placeOf(run, seq int64) int64 { return run*mostSteps + seq }
 

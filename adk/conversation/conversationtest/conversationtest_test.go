@@ -75,7 +75,7 @@ func TestMemory_SharedByStores(t *testing.T) {
 	conversationtest.Run(t, func(t *testing.T) conversation.Store { return &fresh{checkpoint.NewMemoryStore()} })
 }
 
-// fresh opens its store anew for every call that matters.
+// fresh opens its store again for every call that matters.
 type fresh struct{ kept adk.CheckPointStore }
 
 func (f *fresh) open() conversation.Store {

@@ -13,7 +13,7 @@ import (
 )
 
 // A run that stops again and again, such as at a question in every step, would write all that was said until then each time:
-// its checkpoint when it stops, what it begins from when it continues, and a turn of each agent that is resumed. In place of
+// its checkpoint when it stops, what it begins from when it continues, and a turn of each agent that is resumed. Instead of
 // these, the journal of a run that this process holds has
 //
 //   - in a stop, how its checkpoint is made of that of the stop before and of the records between,
@@ -21,7 +21,7 @@ import (
 //   - in a turn that repeats much of it, how the turn is made of it.
 //
 // So what is written grows with what is said. What is read grows, too: when there are most times as many bytes in the
-// journal as in the checkpoint, the whole of that is saved, and the journal begins anew.
+// journal as in the checkpoint, the whole of that is saved, and the journal begins again.
 const (
 	most = 4
 	// leastPacked is below which a record is written as it is.
@@ -166,7 +166,7 @@ func (s *savings) expand(e entry) (data delta.Value, err error) {
 	return data, err
 }
 
-// unpack returns the records of the stretch that follows with whole ones in place of those that are packed.
+// unpack returns the records of the stretch that follows with whole ones instead of those that are packed.
 func (s *savings) unpack(kept []entry) ([]entry, error) {
 	kept = slices.Clone(kept)
 	for i, e := range kept {
@@ -231,7 +231,7 @@ func (j *Journal) keepOwn(data []byte) {
 }
 
 // StopAt records that the run continues from this checkpoint, which the record has, and reports whether it does. If it does
-// not, nothing is recorded, and the checkpoint is to be saved in place of the journal. Nothing is recorded afterwards. The
+// not, nothing is recorded, and the checkpoint is to be saved instead of the journal. Nothing is recorded afterwards. The
 // store must be a lease. It is for journals that nobody records into as well, and for those that were closed.
 func (j *Journal) StopAt(ctx context.Context, checkpoint []byte) (saved bool, err error) {
 	defer BlameStore(&err)

@@ -17,9 +17,9 @@ const (
 	oldest = 3
 )
 
-// A record is what the serializer writes, the CRC-32C of that and of the mark, and the mark: the letters "wr", and the format.
-// The sum makes a record that a disk or a database has damaged an error in every store, in place of another record. One with
-// bytes behind it has them, and how long the record is, before the sum, and the letters "wa".
+// A record is what the serializer writes, the CRC-32C of that and of the mark, and the mark: the letters "wr", and the
+// format. The sum makes a record that a disk or a database has damaged an error in every store, instead of another record.
+// One with bytes behind it has them, and how long the record is, before the sum, and the letters "wa".
 const (
 	sumSize  = 4
 	sizeSize = 4

@@ -119,7 +119,7 @@ func TestContinue_WhoCameSecondIsBusy(t *testing.T) {
 	require.Equal(t, 1, past.Steps)
 }
 
-// A journal of a build that was not released is refused, and never taken for none: the run would begin anew.
+// A journal of a build that was not released is refused, and never taken for none: the run would begin again.
 // Rule distributed/J8.
 func TestReplay_RefusesJournalsOfOlderBuilds(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "format-1.golden"))

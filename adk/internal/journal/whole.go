@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/internal/serialization"
 )
 
-// whole is the journal of a store that has none: all records in one value, written anew for each.
+// whole is the journal of a store that has none: all records in one value, written again for each.
 type whole struct {
 	store   core.CheckPointStore
 	records [][]byte

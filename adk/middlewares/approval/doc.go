@@ -8,6 +8,6 @@
 //
 // A decision is for exactly one request: it carries a hash of the tool, the arguments, the place in the run and a
 // secret of that request's own, which is saved with the run. What does not fit, comes too late or was used before is
-// refused, and the question is asked anew. The call runs with the arguments that were shown, or with those that the
+// refused, and the question is asked again. The call runs with the arguments that were shown, or with those that the
 // decision has in their place.
 package approval

@@ -39,7 +39,7 @@ type Config struct {
 	// Origins are asked for with all of their tools, whatever those are called, also besides Tools: "mcp:bank" are the
 	// tools of the MCP server bank. See [tool.OriginOf].
 	Origins []string
-	// Ask says whether to ask for a call, in place of Tools and Origins. Its error fails the call. Several calls may call
+	// Ask says whether to ask for a call, instead of Tools and Origins. Its error fails the call. Several calls may call
 	// it at once.
 	Ask func(ctx context.Context, call *adk.ToolContext, arguments string) (bool, error)
 	// Expiry is the time for which a decision is good after the question. Default: a day.
@@ -115,7 +115,7 @@ func originOf(ctx context.Context, name string) string {
 // outcome is what is to be done with a call.
 type outcome struct {
 	arguments string
-	// refusal, if not empty, is the result in place of the tool's.
+	// refusal, if not empty, is the result instead of the tool's.
 	refusal string
 	// key is where the run remembers that the call may run, and origin where the tool is from.
 	key, origin string

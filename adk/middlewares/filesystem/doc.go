@@ -1,7 +1,7 @@
 // Package filesystem gives an agent files, and a shell if it may have one.
 //
 // [New] makes a middleware that adds tools to list, read, write, edit, find and search the files of a
-// [filesystem.Backend], and one to execute commands if a shell is configured. Each tool can be renamed, described anew,
+// [filesystem.Backend], and one to execute commands if a shell is configured. Each tool can be renamed, described again,
 // replaced or left out by its [ToolConfig]. With [MiddlewareConfig.UseMultiModalRead] the agent can look at images and
 // PDFs, too.
 //

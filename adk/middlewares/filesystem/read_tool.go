@@ -77,7 +77,7 @@ func readFileSlot(c *MiddlewareConfig) (slot, error) {
 	return s, nil
 }
 
-// What the model reads in place of lines that are not there.
+// What the model reads instead of lines that are not there.
 const (
 	nothingRead        = "There is nothing to read: %s is empty, or ends before line %d."
 	nothingReadChinese = "没有可读取的内容：%s 为空，或不足 %d 行。"

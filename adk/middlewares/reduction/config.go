@@ -31,7 +31,7 @@ type Backend interface {
 // later ends with the notice and the error: what was cut off is in the file.
 type StreamBackend interface {
 	Backend
-	// Create starts a file, in place of one that there may be. Close completes it. ctx ends before Close if the result is
+	// Create starts a file, instead of one that there may be. Close completes it. ctx ends before Close if the result is
 	// not wanted any more, and the file may be discarded.
 	Create(ctx context.Context, filePath string) (io.WriteCloser, error)
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Hide func(text string) string
 }
 
-// HideSecrets returns a text with *** in place of what has the shape of a secret: passwords in URLs, headers that
+// HideSecrets returns a text with *** instead of what has the shape of a secret: passwords in URLs, headers that
 // authenticate, values with names such as token and api_key, keys of well-known services, signed tokens, private keys. It
 // does not find all there are.
 func HideSecrets(text string) string { return secrets.Hide(text) }
@@ -73,7 +73,7 @@ func errorText(_ context.Context, _ *adk.ToolContext, err error) (string, bool) 
 	return language.Select(failed, failedChinese) + text, true
 }
 
-// textOf returns what the model reads in place of an error. ok is false if the error stays one.
+// textOf returns what the model reads instead of an error. ok is false if the error stays one.
 func (m *middleware[M]) textOf(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool) {
 	if err == nil || stopsTheRun(ctx, err) {
 		return "", false

@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Options are rules that not all providers have.
 	Options
-	// Strict has a history that is not valid end the run with an [*InvalidError], in place of a repair.
+	// Strict has a history that is not valid end the run with an [*InvalidError], instead of a repair.
 	Strict bool
 	// OnRepair, if set, is called after each repair. It is called in the run's goroutine.
 	OnRepair func(ctx context.Context, problems []Problem)

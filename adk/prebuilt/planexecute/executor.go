@@ -24,7 +24,7 @@ type ExecutorConfig struct {
 }
 
 // NewExecutor makes the agent that does the first step of the plan. It is a [adk.ChatModelAgent] that reads the session
-// in place of its input, and leaves its last text there. A run in whose session there is no plan fails. NewExecutor
+// instead of its input, and leaves its last text there. A run in whose session there is no plan fails. NewExecutor
 // fails if cfg is nil or has no Model. The agent is safe for concurrent use if the model, the tools and GenInputFn are.
 func NewExecutor(ctx context.Context, cfg *ExecutorConfig) (adk.Agent, error) {
 	if cfg == nil {

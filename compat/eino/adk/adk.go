@@ -817,7 +817,7 @@ func WithDisallowTransferToParent() AgentOption {
 	return weft.WithDisallowTransferToParent()
 }
 
-// WithFullChatHistoryAsInput gives the agent what the calling agent has seen, worded as after a transfer, in place of
+// WithFullChatHistoryAsInput gives the agent what the calling agent has seen, worded as after a transfer, instead of
 // the arguments of the call. Ordinary messages only.
 func WithFullChatHistoryAsInput() AgentToolOption {
 	return weft.WithFullChatHistoryAsInput()

@@ -41,7 +41,7 @@
 // # Arguments that do not fit
 //
 // Arguments that cannot be decoded are a [tool.ArgumentsError], which names the field. The empty text and null, which
-// some models write in place of {}, count as that, and 5.0 and 1e2 as integers. A tool with [WithArgumentCheck] also
+// some models write instead of {}, count as that, and 5.0 and 1e2 as integers. A tool with [WithArgumentCheck] also
 // refuses what can be decoded but does not fit the schema, and fills in defaults; an agent with ReportMistakes has all
 // its tools do that, and shows the model what was wrong. [WithUnmarshalArguments] replaces all of this.
 package utils

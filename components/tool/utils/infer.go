@@ -35,7 +35,7 @@ func goStruct2ParamsOneOf[T any](opts ...Option) (*schema.ParamsOneOf, error) {
 	return schema.NewParamsOneOfByJSONSchema(described), nil
 }
 
-// maxSchemaTypes bounds the work on types that hold the same types again and again, since every use is described anew.
+// maxSchemaTypes bounds the work on types that hold the same types again and again, since every use is described again.
 const maxSchemaTypes = 20_000
 
 // inferSchema describes a type without references. An interface type is an object of which nothing is known.

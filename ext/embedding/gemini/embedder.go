@@ -28,7 +28,7 @@ type Config struct {
 	APIKey string
 	// Project and Location choose Vertex AI, where TokenSource gives the access tokens (scope cloud-platform).
 	Project, Location string
-	// TokenSource returns the bearer token for an attempt, in place of APIKey. It is called by several goroutines.
+	// TokenSource returns the bearer token for an attempt, instead of APIKey. It is called by several goroutines.
 	TokenSource func(ctx context.Context) (string, error)
 	// BaseURL defaults to [DefaultBaseURL], or to Vertex AI's address for the Location.
 	BaseURL string

@@ -12,7 +12,7 @@ import (
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
 )
 
-// TestPlugin_GivesAWorkerWhatItNeeds, in place of Register.
+// TestPlugin_GivesAWorkerWhatItNeeds, instead of Register.
 func TestPlugin_GivesAWorkerWhatItNeeds(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": agentOf(t, says("one", "1"))}})

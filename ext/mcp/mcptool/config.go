@@ -104,7 +104,7 @@ type Config struct {
 	Roots []*mcp.Root
 	// Sampling lets the server ask a model.
 	Sampling *Sampling
-	// Elicit answers questions of the server at once, in place of an interrupt. Servers that speak a protocol before
+	// Elicit answers questions of the server at once, instead of an interrupt. Servers that speak a protocol before
 	// 2026-07-28 can ask only if it is set, and wait for it within the call. inFlight are the calls that the server may
 	// ask about: older protocols do not say which.
 	Elicit func(ctx context.Context, input Input, inFlight []Call) (Answer, error)

@@ -17,7 +17,7 @@ import (
 const keptEnd = 256
 
 // events is an event stream of a server, event by event, of which none is over a limit and each has a message that can be
-// read. The others are left out, which costs them alone: the SDK would end the connection, with all that goes on over it.
+// read. The others are left out, which costs them alone: the SDK would end the connection, with all that continues over it.
 type events struct {
 	body io.ReadCloser
 	r    *bufio.Reader

@@ -31,7 +31,7 @@ func TestTools_DoNotWaitForTheStreamOfNotices(t *testing.T) {
 	require.Less(t, time.Since(began), 5*time.Second)
 }
 
-// Notices that come over the stream are heard, and what is missed between two streams is read anew.
+// Notices that come over the stream are heard, and what is missed between two streams is read again.
 // Rule mcp/MC4.
 func TestTools_AreReadAnewBehindAStreamThatEnded(t *testing.T) {
 	h := &web{}

@@ -62,7 +62,7 @@ type attempt struct {
 	err     error
 }
 
-// link is the connection of a server, made anew whenever it is needed and lost.
+// link is the connection of a server, made again whenever it is needed and lost.
 type link struct {
 	connect func(ctx context.Context) (*session, error)
 	timeout time.Duration

@@ -104,7 +104,7 @@ func (c *listCache) put(of string, tools []*remoteTool, generation, version int,
 }
 
 // Tools returns the tools of the server, for ToolsConfig: those that the configuration selects. The list is kept as
-// long as the server allows, and until it says that it has changed, the connection is made anew, or [Server.Refresh].
+// long as the server allows, and until it says that it has changed, the connection is made again, or [Server.Refresh].
 // The tools themselves can be used until Close, whatever becomes of the connection.
 func (s *Server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	tools, err := s.list(ctx)

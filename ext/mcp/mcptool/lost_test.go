@@ -39,7 +39,7 @@ func losing(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *atomic.In
 	return web, ran
 }
 
-// failing is a transport whose calls of tools fail with an error, in place of an answer that was on its way.
+// failing is a transport whose calls of tools fail with an error, instead of an answer that was on its way.
 type failing struct {
 	err   error
 	calls atomic.Int32

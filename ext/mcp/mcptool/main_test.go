@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childMode is what this binary does in place of tests when it runs as a program of its own.
+// childMode is what this binary does instead of tests when it runs as a program of its own.
 const childMode = "WEFT_MCP_TEST_CHILD"
 
 func TestMain(m *testing.M) {

@@ -79,7 +79,7 @@ func (o *overLimit) Error() string {
 // codeOverLimit is the code of the answer that takes the place of one that is over the limit.
 const codeOverLimit = -32098
 
-// replacement is an answer to a request in place of one that was not read.
+// replacement is an answer to a request instead of one that was not read.
 func replacement(id json.RawMessage, most int) []byte {
 	message, _ := json.Marshal((&overLimit{most}).Error()) // a text has one
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, codeOverLimit, message)

@@ -51,7 +51,7 @@ func (s *Server) salvageList(
 	return rebuilt(members, name, good, into)
 }
 
-// salvageResult reads a result with a text in place of each block that cannot be read.
+// salvageResult reads a result with a text instead of each block that cannot be read.
 func (s *Server) salvageResult(ctx context.Context, members map[string]json.RawMessage) mcp.Result {
 	var blocks []json.RawMessage
 	if json.Unmarshal(members["content"], &blocks) != nil {

@@ -19,7 +19,7 @@ import (
 const largestRefusal = 64 << 10
 
 // client is a copy of a client that notes the way of requests, adds headers to those for one host, and keeps what is wrong
-// with an answer from what else goes on over the connection.
+// with an answer from what else continues over the connection.
 func (w *wire) client(c *http.Client, home *url.URL, header func(context.Context) (http.Header, error)) *http.Client {
 	if c == nil {
 		c = http.DefaultClient

@@ -11,7 +11,7 @@ import (
 // Keys of the Extra of blocks.
 const (
 	// RawBlockKey holds a block as the API has it, in JSON text: in answers what this package has no other place for,
-	// which is sent back as it is; in what the user says, a block that is sent in place of the one that has the key.
+	// which is sent back as it is; in what the user says, a block that is sent instead of the one that has the key.
 	RawBlockKey = "anthropic_block"
 	// ExtraFieldsKey is a key of the Extra map of blocks, parts and tools. Its value, a map[string]any, is set in what
 	// is sent for them: "citations", "context" and "title" of documents, "strict" of tools, and whatever the API knows.

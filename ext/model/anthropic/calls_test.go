@@ -138,7 +138,7 @@ func TestUsage_ZerosAtTheEndDoNotReplaceCounts(t *testing.T) {
 	require.Equal(t, 64, got.ResponseMeta.TokenUsage.CompletionTokens)
 }
 
-// Documents of other APIs are no empty answers, and a text in place of blocks is one.
+// Documents of other APIs are no empty answers, and a text instead of blocks is one.
 func TestWhole_ContentThatIsNoListOfBlocks(t *testing.T) {
 	got, err := newAgentic(t, whole(`{"type":"message","content":"hi","stop_reason":"end_turn"}`)).Generate(t.Context(), questionBlocks)
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ const DefaultBaseURL = "https://api.anthropic.com"
 type Config struct {
 	// APIKey is sent as x-api-key. Anthropic requires it, or AuthToken, or TokenSource.
 	APIKey string
-	// AuthToken is sent as a bearer token, in place of APIKey.
+	// AuthToken is sent as a bearer token, instead of APIKey.
 	AuthToken string
 	// TokenSource returns the bearer token for a request. It is called for every attempt, by several goroutines, and
 	// should cache.
@@ -37,7 +37,7 @@ type Config struct {
 	// Origin is the host whose key space the server shares, for a gateway in front of another server: what only that
 	// one understands (signatures, encrypted results) is sent on. Default: the host of BaseURL.
 	Origin string
-	// Headers are sent with every request, in addition to or in place of the usual ones.
+	// Headers are sent with every request, in addition to or instead of the usual ones.
 	Headers map[string]string
 	// QueryParams are added to the URL of every request.
 	QueryParams map[string]string

@@ -110,7 +110,7 @@ type wireMessage struct {
 	ending
 }
 
-// wireContent is the blocks of an answer. Servers that speak the API by themselves send a text in place of a list.
+// wireContent is the blocks of an answer. Servers that speak the API by themselves send a text instead of a list.
 type wireContent []json.RawMessage
 
 // UnmarshalJSON implements [json.Unmarshaler].

@@ -127,7 +127,7 @@ func canonical(header string) string { return http.CanonicalHeaderKey(header) }
 // A piece is an element of a list in the request that may carry a marker for the cache.
 type piece struct {
 	fields kit.Object
-	// raw is sent in place of fields, byte for byte. It carries no marker.
+	// raw is sent instead of fields, byte for byte. It carries no marker.
 	raw   json.RawMessage
 	cache CacheTTL
 }

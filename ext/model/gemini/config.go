@@ -19,13 +19,13 @@ import (
 type Config struct {
 	// APIKey is sent as x-goog-api-key. Required for Google's own address, unless TokenSource, Project or Backend is set.
 	APIKey string
-	// TokenSource returns the bearer token for a request, in place of APIKey. It is called for every attempt, by several
+	// TokenSource returns the bearer token for a request, instead of APIKey. It is called for every attempt, by several
 	// goroutines, and should cache.
 	TokenSource func(ctx context.Context) (string, error)
 	// Project and Location choose Vertex AI, with the tokens of TokenSource or APIKey. Package gemini/vertex makes tokens
 	// of Google's credentials.
 	Project, Location string
-	// Backend is a service with credentials of its own, in place of all the above.
+	// Backend is a service with credentials of its own, instead of all the above.
 	Backend Backend
 	// BaseURL is the address with the version of the API, for a gateway: requests go to BaseURL/models/… or, on Vertex,
 	// BaseURL/projects/…. Default [DefaultBaseURL], or that of the location or the Backend.
@@ -33,7 +33,7 @@ type Config struct {
 	// Origin is the host whose answers the server understands, for a gateway in front of it: signatures of thinking and the
 	// like are sent on. Default: the host of BaseURL.
 	Origin string
-	// Headers are sent with every request, in addition to or in place of the usual ones.
+	// Headers are sent with every request, in addition to or instead of the usual ones.
 	Headers map[string]string
 	// QueryParams are added to the URL of every request.
 	QueryParams map[string]string

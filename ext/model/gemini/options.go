@@ -16,13 +16,13 @@ type callOptions struct {
 
 func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
 
-// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and in place of those of the same
+// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and instead of those of the same
 // name; nil removes a field.
 func WithExtraFields(fields map[string]any) model.Option {
 	return setting(func(o *callOptions) { o.ExtraFields = kit.Merged(o.ExtraFields, fields) })
 }
 
-// WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
+// WithExtraHeaders sends headers in addition to Config.Headers and instead of those of the same name.
 func WithExtraHeaders(headers map[string]string) model.Option {
 	return setting(func(o *callOptions) { o.AddHeaders(headers) })
 }

@@ -12,7 +12,7 @@ func DeprecatedParts(m *schema.Message) (parts []schema.MessageInputPart) {
 	return parts
 }
 
-// modernPart is the part in place of a deprecated one.
+// modernPart is the part instead of a deprecated one.
 func modernPart(p schema.ChatMessagePart) schema.MessageInputPart {
 	out := schema.MessageInputPart{Type: p.Type, Text: p.Text}
 	common := func(url, uri, mimeType string, extra map[string]any) schema.MessagePartCommon {

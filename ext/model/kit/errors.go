@@ -48,7 +48,7 @@ const (
 	// ErrContentFilter is a prompt or an answer that the provider's rules refuse.
 	ErrContentFilter Kind = "content_filter"
 	// ErrMalformed is a call or a value that the model wrote in a form that the server cannot read. The same request may
-	// succeed, as the model writes it anew.
+	// succeed, as the model writes it again.
 	ErrMalformed Kind = "malformed"
 	// ErrCanceled is a request that somebody cancelled.
 	ErrCanceled Kind = "canceled"
@@ -76,7 +76,7 @@ func (k Kind) Retryable() bool {
 	return false
 }
 
-// APIError is what a server answered in place of a message, with an error status or in the middle of a stream. Texts
+// APIError is what a server answered instead of a message, with an error status or in the middle of a stream. Texts
 // are the server's, without the credentials of the request should it repeat them. It survives JSON.
 type APIError struct {
 	// Provider is the adapter that asked: "openai", "anthropic", "gemini", …

@@ -190,7 +190,7 @@ func (r *Response) Document() ([]byte, error) {
 	return data, nil
 }
 
-// InBand is embedded in what a document is decoded into, for servers that send an error in place of the answer with a
+// InBand is embedded in what a document is decoded into, for servers that send an error instead of the answer with a
 // status of success. [Response.Decode] returns it.
 type InBand struct {
 	Error json.RawMessage `json:"error"`

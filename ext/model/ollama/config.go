@@ -60,7 +60,7 @@ type Config struct {
 	KeepAlive *time.Duration
 	// ExtraFields are set in the request body in addition to what this package knows; nil removes a field.
 	ExtraFields map[string]any
-	// DropUnsupported leaves out a forced tool choice, which the API does not have, in place of an error. The answer's
+	// DropUnsupported leaves out a forced tool choice, which the API does not have, instead of an error. The answer's
 	// Extra lists it under kit.DroppedSettingsKey.
 	DropUnsupported bool
 	// ForeignThinking says what becomes of the thinking of other models. Default: it is not sent.

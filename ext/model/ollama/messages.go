@@ -151,8 +151,8 @@ func content(m *schema.Message) (text string, images []string, err error) {
 	return strings.Join(texts, separator), images, nil
 }
 
-// answerParts returns what an answer consists of as if a user said it. Content counts in place of texts among the
-// parts, and in place of audio, whose transcript it is.
+// answerParts returns what an answer consists of as if a user said it. Content counts instead of texts among the
+// parts, and instead of audio, whose transcript it is.
 func answerParts(m *schema.Message) (parts []schema.MessageInputPart) {
 	if m.Content != "" {
 		parts = append(parts, schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: m.Content})

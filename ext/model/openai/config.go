@@ -21,7 +21,7 @@ type Config struct {
 	// APIKey authenticates the requests. Required for OpenAI and Azure, unless TokenSource is set; local servers need
 	// none.
 	APIKey string
-	// TokenSource returns the bearer token for a request, in place of APIKey: for Microsoft Entra ID, Google and other
+	// TokenSource returns the bearer token for a request, instead of APIKey: for Microsoft Entra ID, Google and other
 	// providers whose tokens expire. It is called for every attempt, by several goroutines, and should cache. It is not
 	// asked where Headers or WithExtraHeaders set Authorization.
 	TokenSource func(ctx context.Context) (string, error)
@@ -35,7 +35,7 @@ type Config struct {
 	Azure *AzureConfig
 	// Organization and Project bill the requests to one of several that the key belongs to.
 	Organization, Project string
-	// Headers are sent with every request, in addition to or in place of the usual ones.
+	// Headers are sent with every request, in addition to or instead of the usual ones.
 	Headers map[string]string
 	// QueryParams are added to the URL of every request.
 	QueryParams map[string]string
@@ -120,7 +120,7 @@ type Config struct {
 	ToolResultMedia ToolResultMedia
 	// ForeignThinking says what becomes of the thinking of other providers' models. Default: it is not sent.
 	ForeignThinking kit.ForeignThinking
-	// DropUnsupported leaves out settings that the server or the model is known to refuse, in place of an error. The
+	// DropUnsupported leaves out settings that the server or the model is known to refuse, instead of an error. The
 	// answer's Extra lists them under kit.DroppedSettingsKey.
 	DropUnsupported bool
 	// AllowMissingDone does nothing.

@@ -22,7 +22,7 @@ import (
 type ResponsesConfig struct {
 	// APIKey authenticates the requests. Required for OpenAI and Azure, unless TokenSource is set.
 	APIKey string
-	// TokenSource returns the bearer token for a request, in place of APIKey: for Microsoft Entra ID and others whose
+	// TokenSource returns the bearer token for a request, instead of APIKey: for Microsoft Entra ID and others whose
 	// tokens expire. It is called for every attempt, by several goroutines, and should cache.
 	TokenSource func(ctx context.Context) (string, error)
 	// BaseURL is the place below which the server has responses. Default [DefaultBaseURL]. For Azure it is the resource
@@ -33,7 +33,7 @@ type ResponsesConfig struct {
 	Azure *AzureConfig
 	// Organization and Project bill the requests to one of several that the key belongs to.
 	Organization, Project string
-	// Headers are sent with every request, in addition to or in place of the usual ones.
+	// Headers are sent with every request, in addition to or instead of the usual ones.
 	Headers map[string]string
 	// QueryParams are added to the URL of every request.
 	QueryParams map[string]string

@@ -12,7 +12,7 @@ import (
 // Keys of the Extra of blocks, and of tool messages and their parts.
 const (
 	// FileIDKey, in the Extra of an image or a file for the model, has the ID of a file that was uploaded to OpenAI. It is
-	// sent in place of the content.
+	// sent instead of the content.
 	FileIDKey = "openai_file_id"
 	// SafetyChecksKey, in the Extra of the result of a computer action, has the safety checks that a human has
 	// acknowledged, as a JSON list.

@@ -91,13 +91,13 @@ func WithHeadPreviousResponseID(id string) model.Option {
 	return responsesSetting(func(c *responsesCall) { c.head = id })
 }
 
-// WithResponsesExtraFields sets fields of the request body, in addition to ResponsesConfig.ExtraFields and in place of
+// WithResponsesExtraFields sets fields of the request body, in addition to ResponsesConfig.ExtraFields and instead of
 // those of the same name; nil removes a field.
 func WithResponsesExtraFields(fields map[string]any) model.Option {
 	return responsesSetting(func(c *responsesCall) { c.conf.ExtraFields = kit.Merged(c.conf.ExtraFields, fields) })
 }
 
-// WithResponsesExtraHeaders sends headers in addition to ResponsesConfig.Headers and in place of those of the same
+// WithResponsesExtraHeaders sends headers in addition to ResponsesConfig.Headers and instead of those of the same
 // name.
 func WithResponsesExtraHeaders(headers map[string]string) model.Option {
 	return responsesSetting(func(c *responsesCall) { c.AddHeaders(headers) })

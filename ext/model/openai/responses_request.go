@@ -16,7 +16,7 @@ type responsesRequest struct {
 	body    kit.Object
 	stream  bool
 	history []*schema.AgenticMessage
-	// whole is the request with the whole conversation, in place of one that names a previous response. Nil if this is
+	// whole is the request with the whole conversation, instead of one that names a previous response. Nil if this is
 	// the whole one, or if there is none.
 	whole *responsesRequest
 	// lost is the previous response that the server turned out not to have.

@@ -88,7 +88,7 @@ func dollars(ticks string) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// failure returns the error that the server put in place of an answer, or behind a part of it. whole says that data is
+// failure returns the error that the server put instead of an answer, or behind a part of it. whole says that data is
 // all there is.
 func (c *completion) failure(data []byte, whole bool) *APIError {
 	if c.Object == "error" {
@@ -112,8 +112,8 @@ func (c *completion) failure(data []byte, whole bool) *APIError {
 	return nil
 }
 
-// errorDocument returns the error of a document that consists of one alone, such as {"code":500,"message":"down"}. A plain text
-// counts only instead of a whole answer: in a stream it may be there to keep the connection open.
+// errorDocument returns the error of a document that consists of one alone, such as {"code":500,"message":"down"}. A plain
+// text counts only instead of a whole answer: in a stream it may be there to keep the connection open.
 func (c *completion) errorDocument(data []byte, whole bool) *APIError {
 	if c.Object != "" || len(c.Choices) > 0 || c.Usage != nil || c.XGroq.Usage != nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// viewAge is the time for which a view may not be refreshed before it begins anew: shorter than the time for which heads
+// viewAge is the time for which a view may not be refreshed before it begins again: shorter than the time for which heads
 // remain of what was removed.
 const viewAge = goneFor / 2
 
@@ -21,7 +21,7 @@ const viewFresh = 20 * time.Millisecond
 
 // view is what a process knows of the runs of a tenant that may become due, are in front of others of their key, or
 // expire: their heads, which it follows by their sequence. Each look asks only for those that changed since the last
-// one; what this process writes it knows at once. What it says is a hint: whoever takes a run reads it anew. Records
+// one; what this process writes it knows at once. What it says is a hint: whoever takes a run reads it again. Records
 // are not in it, so a lease may count for longer.
 type view struct {
 	// turn is full while the server is asked. It guards upTo, the sequence of the last head that was delivered, and at,

@@ -23,7 +23,7 @@ type Config struct {
 	// Schema is the place where the tables are; the default is the first of the search path. Prefix begins their names; the
 	// default is "weft_".
 	Schema, Prefix string
-	// NoMigrate has New refuse a database without tables, or with those of an older release, in place of changing it. Then
+	// NoMigrate has New refuse a database without tables, or with those of an older release, instead of changing it. Then
 	// [Migrate] does that.
 	NoMigrate bool
 	// MaxConns is the number of connections that there are at most, besides the one that listens. The default is 16.

@@ -21,7 +21,7 @@ type Config struct {
 	Path string
 	// Prefix begins the names of tables; the default is "weft_".
 	Prefix string
-	// NoMigrate has New refuse a file without tables, or with those of an older release, in place of changing it. Then
+	// NoMigrate has New refuse a file without tables, or with those of an older release, instead of changing it. Then
 	// [Migrate] does that.
 	NoMigrate bool
 	// Retention is the time for which runs are kept.

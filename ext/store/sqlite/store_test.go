@@ -134,7 +134,7 @@ func TestStop_ReachesTheHolderOfARun(t *testing.T) {
 	checkpointtest.Stops(t, open(), open())
 }
 
-// TestStore_RefusesWhatWasDamaged: no damaged value of a run is taken for another one, and the worker goes on.
+// TestStore_RefusesWhatWasDamaged: no damaged value of a run is taken for another one, and the worker continues.
 // Rule distributed/B23.
 func TestStore_RefusesWhatWasDamaged(t *testing.T) {
 	s := newStore(t)

@@ -45,7 +45,7 @@ type Config struct {
 	// LLMOutputParser reads the queries from the answer of the model. The default takes every line that is not blank.
 	LLMOutputParser func(context.Context, *schema.Message) ([]string, error)
 
-	// RewriteHandler rewrites the query in place of a model.
+	// RewriteHandler rewrites the query instead of a model.
 	RewriteHandler func(ctx context.Context, query string) ([]string, error)
 
 	// MaxQueriesNum limits the number of queries; those beyond it are dropped. The default is 5. Of those left, equal

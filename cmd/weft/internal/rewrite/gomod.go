@@ -80,7 +80,7 @@ func required(f *modfile.File) map[string]bool {
 	return all
 }
 
-// require has a go.mod require other modules in place of some. Those are added first: a block that is left with one
+// require has a go.mod require other modules instead of some. Those are added first: a block that is left with one
 // line for a moment would be taken apart.
 func require(f *modfile.File, paths []string, version string, dropped map[string]bool) {
 	if len(paths) > 0 {

@@ -27,7 +27,7 @@ type note struct {
 	text string
 }
 
-// rewriteGo moves the imports of a file. Only import declarations with such an import are formatted anew; the rest of
+// rewriteGo moves the imports of a file. Only import declarations with such an import are formatted again; the rest of
 // the text stays as it is, and need not even parse.
 func rewriteGo(name string, text []byte, keepExt bool) (*goFile, error) {
 	out := &goFile{text: text, keepExt: keepExt}

@@ -41,7 +41,7 @@ type Config struct {
 	// Credentials are asked for the keys instead. For a profile, a role or the metadata of a machine load them with
 	// github.com/aws/aws-sdk-go-v2/config. They are asked again when they expire.
 	Credentials aws.CredentialsProvider
-	// BearerToken is an API key of Bedrock, in place of keys that sign.
+	// BearerToken is an API key of Bedrock, instead of keys that sign.
 	BearerToken string
 	// BaseURL is another endpoint, such as one in a private network.
 	BaseURL string

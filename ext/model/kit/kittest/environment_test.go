@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A failing records what a helper reports, in place of the test's own T. Its clean-ups run when the test says so.
+// A failing records what a helper reports, instead of the test's own T. Its clean-ups run when the test says so.
 type failing struct {
 	testing.TB
 	reports  []string

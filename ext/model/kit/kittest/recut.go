@@ -68,7 +68,7 @@ func Cut(afterEvents int) Change {
 	}
 }
 
-// CRLF ends the lines of server-sent events with CR LF in place of LF.
+// CRLF ends the lines of server-sent events with CR LF instead of LF.
 func CRLF() Change {
 	return func(i *Interaction) {
 		if strings.HasPrefix(i.Response.Headers.Get("Content-Type"), string(FormatSSE)) {

@@ -24,7 +24,7 @@ type key struct{}
 
 // Text is what an agent has to let text through: it reads the answers of its model.
 type Text struct {
-	// check decides in place of the rule of this package, nil if there is none.
+	// check decides instead of the rule of this package, nil if there is none.
 	check toolcalls.Checker
 }
 

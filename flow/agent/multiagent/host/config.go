@@ -78,7 +78,7 @@ type Specialist struct {
 	// SystemPrompt is put in front of what ChatModel gets. Functions do not get it.
 	SystemPrompt string
 
-	// Invokable and Streamable answer in place of ChatModel. If there is one of them only it does both.
+	// Invokable and Streamable answer instead of ChatModel. If there is one of them only it does both.
 	Invokable  compose.Invoke[[]*schema.Message, *schema.Message, agent.AgentOption]
 	Streamable compose.Stream[[]*schema.Message, *schema.Message, agent.AgentOption]
 }
