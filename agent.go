@@ -50,7 +50,7 @@ type Config struct {
 	// Fallbacks answer where Model fails, also in the middle of an answer: one after the other, in this order. The one that
 	// answers stays for the rest of the run.
 	Fallbacks []Model
-	// Tools are what the model may call. See [Func].
+	// Tools lists the tools that the model may call. See [Func].
 	Tools []Tool
 	// Approve has the names of tools whose calls wait for approval.
 	Approve []string

@@ -16,16 +16,16 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Question is what a run waits for: the approval of a call, or whatever else a tool has stopped for. Its methods Approve,
-// Edit, Reject and Reply make the [Reply].
+// Question describes the answer that a run waits for: the approval of a call, or whatever else a tool has stopped for. Its
+// methods Approve, Edit, Reject and Reply make the [Reply].
 type Question = conversation.Question
 
 // Reply answers a [Question].
 type Reply = conversation.Reply
 
-// Answer is what a run came to.
+// Answer is the result of a run.
 type Answer struct {
-	// Text is what the agent has answered. It is empty while questions are pending.
+	// Text is the agent's answer. It is empty while questions are pending.
 	Text string
 	// Messages are the messages of the run: the question first, then what agents and tools said, the answer last.
 	Messages []*Message

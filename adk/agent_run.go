@@ -341,7 +341,7 @@ type ChatModelAgentInterruptInfo struct {
 	Data []byte
 }
 
-// ChatModelAgentResumeData is what a chat model agent can be given when it is resumed.
+// ChatModelAgentResumeData holds data for a chat model agent that is resumed.
 type ChatModelAgentResumeData struct {
 	// HistoryModifier rewrites the history before the run continues. Ordinary messages only.
 	HistoryModifier func(ctx context.Context, history []Message) []Message

@@ -15,7 +15,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// AgentToolOptions is what the options of [NewAgentTool] change.
+// AgentToolOptions holds the settings that options of [NewAgentTool] change.
 type AgentToolOptions struct {
 	fullHistory bool
 	inputSchema *schema.ParamsOneOf

@@ -16,14 +16,14 @@ const (
 	ComponentOfAgenticAgent components.Component = "AgenticAgent"
 )
 
-// AgentCallbackInput is what callback handlers get at the start of an agent on ordinary messages: the input of a new
+// AgentCallbackInput is passed to callback handlers at the start of an agent on ordinary messages: the input of a new
 // run, or what a resumed one continues from.
 type AgentCallbackInput struct {
 	Input      *AgentInput
 	ResumeInfo *ResumeInfo
 }
 
-// AgentCallbackOutput is what callback handlers get when an agent on ordinary messages begins to speak: its events, a
+// AgentCallbackOutput is passed to callback handlers when an agent on ordinary messages begins to speak: its events, a
 // copy of the handler's own, to be read in a goroutine of its own.
 type AgentCallbackOutput struct {
 	Events *AsyncIterator[*AgentEvent]

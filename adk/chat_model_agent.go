@@ -42,7 +42,7 @@ type ToolsConfig struct {
 	// against their schema then, and apply its defaults. The default is false: each of these is a [ModelMistake] that
 	// ends the run, and tools take what they can decode. An UnknownToolsHandler answers its calls itself.
 	ReportMistakes bool
-	// MaxMistakes is how many answers in a row may be reported, of which every call is a mistake; one good call counts
+	// MaxMistakes limits the answers in a row that are reported, of which every call is a mistake; one good call counts
 	// from the start again. A mistake in the answer after them is a [ModelMistake] that ends the run. Default 3.
 	MaxMistakes int
 }

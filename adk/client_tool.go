@@ -33,7 +33,7 @@ func (c *ClientToolCall) Shortened(most int) any {
 	return &short
 }
 
-// ClientToolResult is what came of a [ClientToolCall], for [ResumeParams].Targets. A string stands for one without an
+// ClientToolResult is the result of a [ClientToolCall], for [ResumeParams].Targets. A string stands for one without an
 // Error.
 type ClientToolResult struct {
 	// Text is the result that the model reads.

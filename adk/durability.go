@@ -21,7 +21,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// CheckPointJournal is what a store may also offer: records that are appended, so that saving a step costs as much as
+// CheckPointJournal appends records; a store may offer it, so that saving a step costs as much as
 // the step. The stores of package adk/checkpoint do. Its methods are
 //
 //	AppendRecord(ctx context.Context, checkPointID string, record []byte) error

@@ -136,7 +136,7 @@ func (compiledMessages[M]) decodeVariant(mv *TypedMessageVariant[M], b []byte) e
 	return nil
 }
 
-// TypedAgentOutput is what an agent says.
+// TypedAgentOutput is the output of an agent.
 type TypedAgentOutput[M MessageType] struct {
 	MessageOutput *TypedMessageVariant[M]
 	// CustomizedOutput is whatever a custom agent wants to say besides.
@@ -312,7 +312,7 @@ func TypedGetMessage[M MessageType](e *TypedAgentEvent[M]) (M, *TypedAgentEvent[
 	return m, e, err
 }
 
-// TypedAgentInput is what an agent is asked.
+// TypedAgentInput is the input of an agent.
 type TypedAgentInput[M MessageType] struct {
 	Messages []M
 	// EnableStreaming asks for messages as streams where the model and the tools can stream.
@@ -361,7 +361,7 @@ type TypedResumableAgent[M MessageType] interface {
 //   - Resume: continues an interrupted run
 type ResumableAgent = TypedResumableAgent[*schema.Message]
 
-// AgentAction is what an agent wants the runtime to do.
+// AgentAction asks the runtime to do something for an agent.
 type AgentAction struct {
 	// Exit ends the run.
 	Exit bool

@@ -14,7 +14,7 @@ import (
 
 // ForkOptions says which run [Fork] makes.
 type ForkOptions struct {
-	// At is how many steps of the origin the fork has, at least 1: the N of its last [Step].
+	// At is the number of steps of the origin that the fork has, at least 1: the N of its last [Step].
 	At int
 	// NewID is the ID of the fork. There must be no run with it.
 	NewID string

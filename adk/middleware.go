@@ -51,7 +51,7 @@ type TypedModelContext[M MessageType] struct {
 //   - ModelRetryConfig, ModelFailoverConfig: the agent's, nil if it has none
 type ModelContext = TypedModelContext[*schema.Message]
 
-// ChatModelAgentContext is what a run starts with. BeforeAgent may change it for that run.
+// ChatModelAgentContext holds the settings at the start of a run. BeforeAgent may change it for that run.
 type ChatModelAgentContext struct {
 	// Instruction is the system prompt, with what the agent adds to it.
 	Instruction string
@@ -63,7 +63,7 @@ type ChatModelAgentContext struct {
 	ToolSearchTool *schema.ToolInfo
 }
 
-// TypedChatModelAgentState is what the hooks of a run see and change: the history, and the tools that the model is
+// TypedChatModelAgentState is the state that hooks of a run read and change: the history, and the tools that the model is
 // offered. Its slices may be appended to; elements that are there already must be replaced, not changed.
 type TypedChatModelAgentState[M MessageType] struct {
 	Messages []M
@@ -82,7 +82,7 @@ type TypedChatModelAgentState[M MessageType] struct {
 //   - DeferredToolInfos: tools for models that search for tools themselves
 type ChatModelAgentState = TypedChatModelAgentState[*schema.Message]
 
-// FinalAnswerDecision is what BeforeFinalAnswer says about an answer.
+// FinalAnswerDecision is the verdict of BeforeFinalAnswer about an answer.
 type FinalAnswerDecision int
 
 const (
@@ -109,9 +109,9 @@ type TypedChatModelAgentMiddleware[M MessageType] interface {
 	// state that it returns is kept, and is what the model gets. The context becomes that of the turn: of wrappers, model
 	// and AfterModelRewriteState.
 	BeforeModelRewriteState(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error)
-	// WrapModel is called for each call of the model, retries and failover among them, and returns a model around m. It is called
-	// when the wrapper of the middleware before it calls on, with the context and the tools that this one passes on, and not at
-	// all if that answers by itself. What it changes in the input is not kept; changes of the answer are.
+	// WrapModel is called for each call of the model, retries and failover among them, and returns a model around m. It is
+	// called when the wrapper of the middleware before it calls on, with the context and the tools that this one passes on,
+	// and not at all if that answers by itself. What it changes in the input is not kept; changes of the answer are.
 	WrapModel(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (model.BaseModel[M], error)
 	// AfterModelRewriteState is called after each turn of the model, whose answer is the last message. The state that
 	// it returns is kept, and its last message decides how the run continues.

@@ -153,13 +153,13 @@ func init() {
 	schema.RegisterName[*WillRetryError]("eino_adk_chatmodel_will_retry_error")
 }
 
-// FailoverContext is what [ModelFailoverConfig].GetFailoverModel knows when it chooses.
+// FailoverContext describes the failed attempt to [ModelFailoverConfig].GetFailoverModel.
 type FailoverContext[M MessageType] struct {
 	// FailoverAttempt counts from 1.
 	FailoverAttempt uint
 	// InputMessages is the input of the turn.
 	InputMessages []M
-	// LastOutputMessage is what the last model said before it failed, nil if nothing.
+	// LastOutputMessage is the output of the last model before it failed, nil without any.
 	LastOutputMessage M
 	LastErr           error
 }
@@ -167,7 +167,7 @@ type FailoverContext[M MessageType] struct {
 // ModelFailoverConfig lets another model answer where one failed. With a retry configuration each model is retried
 // first. The functions must be safe for concurrent use.
 type ModelFailoverConfig[M MessageType] struct {
-	// MaxRetries is how many other models a turn may try.
+	// MaxRetries limits the other models that a turn tries.
 	MaxRetries uint
 	// ShouldFailover says whether a failure deserves another model. Required. outputMessage is what came before the
 	// error, or nil.

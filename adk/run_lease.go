@@ -14,7 +14,7 @@ import (
 // LeaseOptions says how a runner holds its runs, if its store hands out leases (checkpoint.Leaser): one process at a
 // time continues with a run, and what another one writes to it fails.
 type LeaseOptions struct {
-	// Owner is who holds the runs, for people who look at the store. The default names the host and the process.
+	// Owner names the holder of the runs, for people who look at the store. The default names the host and the process.
 	Owner string
 	// TTL is the time for which a run is held without a sign of life, and so how long it takes until another process can
 	// take it over from one that died. A call may last much longer. The default is 30 seconds, at least a second.

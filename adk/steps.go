@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// StepKind is what a [Step] records.
+// StepKind names the kind of a [Step].
 type StepKind string
 
 // The kinds of steps.
@@ -38,7 +38,7 @@ type Step struct {
 	// Messages are the input of the run (StepBegin), or the whole history of the agent after the turn (StepTurn), each of
 	// them a *schema.Message or a *schema.AgenticMessage, as the agent speaks.
 	Messages []any
-	// Values are those of the session (StepBegin, StepTurn).
+	// Values holds the values of the session (StepBegin, StepTurn).
 	Values map[string]any
 	// Extra are the run-local values of the agent, and Remaining how many turns of its model are left (StepTurn).
 	Extra     map[string]any

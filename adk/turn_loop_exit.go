@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/internal/envelope"
 )
 
-// TurnLoopExitState is what is left of a loop that has ended. Every item was consumed by a turn, dropped by
+// TurnLoopExitState holds the remains of a loop that has ended. Every item was consumed by a turn, dropped by
 // GenInput, GenResume or a preempted turn, or is in exactly one of the lists.
 type TurnLoopExitState[T any, M MessageType] struct {
 	// ExitReason is the reason for which the loop ended; nil after a stop that let the last turn end.

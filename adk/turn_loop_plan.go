@@ -13,7 +13,7 @@ import (
 type GenInputResult[T any, M MessageType] struct {
 	// RunCtx is the context of the turn, that of the loop if nil. The agent's context ends with both.
 	RunCtx context.Context
-	// Input is what the agent is asked.
+	// Input is the input of the agent.
 	Input   *TypedAgentInput[M]
 	RunOpts []AgentRunOption
 	// Consumed are the items of the turn, Remaining those that wait for the next one. Others are dropped.
@@ -34,7 +34,7 @@ const (
 type GenResumeResult[T any, M MessageType] struct {
 	// Decision is [TurnLoopResumeDecisionResume] or [TurnLoopResumeDecisionStartNewTurn].
 	Decision TurnLoopResumeDecision
-	// Input is what the agent of a new turn is asked; it must be nil to resume. A new turn without Input is planned by
+	// Input is the input of the agent of a new turn; it must be nil to resume. A new turn without Input is planned by
 	// GenInput, from Remaining; if nothing remains, the loop waits.
 	Input *TypedAgentInput[M]
 	// RunCtx is the context of the turn, that of the loop if nil. The agent's context ends with both.

@@ -34,12 +34,12 @@ import (
 //   - Component: the kind, such as components.ComponentOfChatModel
 type RunInfo = engine.RunInfo
 
-// CallbackInput is what a component was called with. The package of each component kind has a ConvCallbackInput that
+// CallbackInput holds the arguments of a component's call. The package of each component kind has a ConvCallbackInput that
 // turns it into that kind's payload.
 type CallbackInput = engine.CallbackInput
 
-// CallbackOutput is what a component returned. The package of each component kind has a ConvCallbackOutput that turns
-// it into that kind's payload.
+// CallbackOutput holds the result of a component's call. The package of each component kind has a ConvCallbackOutput that
+// turns it into that kind's payload.
 type CallbackOutput = engine.CallbackOutput
 
 // Handler observes runs. [NewHandlerBuilder] makes one from functions. Its methods are OnStart, OnEnd, OnError,

@@ -19,7 +19,7 @@ type ModelInfo struct {
 	MaxOutput int
 	// Capabilities say what the model can do.
 	Capabilities Capabilities
-	// Price is what the model costs. Nil is an unknown price; a free model has one in which all is zero.
+	// Price is the price of the model. Nil is an unknown price; a free model has one in which all is zero.
 	Price *Price
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Price is what a model costs: an amount of money for a million tokens of each sort.
+// Price is the price of a model: an amount of money for a million tokens of each sort.
 type Price struct {
 	// Input is for tokens of the prompt, Output for those of the answer, reasoning included.
 	Input, Output float64
@@ -22,7 +22,7 @@ type Price struct {
 	ServiceTiers map[string]float64
 }
 
-// Tier is what a whole call costs whose prompt is long.
+// Tier is the price of a whole call whose prompt is long.
 type Tier struct {
 	// Above is a size of prompts in tokens: the tier is for longer ones.
 	Above int
@@ -64,7 +64,7 @@ func (p Price) at(promptTokens int) Tier {
 
 // The keys under which adapters report what they know of the cost of a response, as strings in Extra of its message.
 const (
-	// ExtraCost is what the provider says that the response costs, in US dollars, as a decimal number.
+	// ExtraCost is the provider's cost of the response, in US dollars, as a decimal number.
 	ExtraCost = "usage_cost"
 	// ExtraServiceTier is the tier at which the provider served the response.
 	ExtraServiceTier = "service_tier"

@@ -14,7 +14,7 @@ type EarlyToolCall func(
 	ctx context.Context,
 ) (text *schema.StreamReader[string], result *schema.StreamReader[*schema.ToolResult], err error)
 
-// ErrToolCallGivenUp is what a middleware returns for a call that it does not wait for any more, because the run
+// ErrToolCallGivenUp is returned by a middleware for a call that it does not wait for any more, because the run
 // is to stop. The tools node is interrupted then, with the results that are there; in the resumed run the call starts
 // again, and does not find that it was interrupted. It is for the agent runtime.
 var ErrToolCallGivenUp = errors.New("the tool call was given up because the run is to stop")

@@ -65,8 +65,8 @@ type InterruptInfo struct {
 	SubGraphs map[string]*InterruptInfo
 	// InterruptContexts are the root causes, with IDs to resume them by. Only the root graph's info has them.
 	InterruptContexts []*InterruptCtx
-	// CheckPointID is what the run was saved under: with it as [WithCheckPointID] the run continues. It is empty if the
-	// run was not saved, and in the infos of nested graphs.
+	// CheckPointID is the ID that the run was saved under: with it as [WithCheckPointID] the run continues. It is empty if
+	// the run was not saved, and in the infos of nested graphs.
 	CheckPointID string
 }
 

@@ -91,7 +91,7 @@ func (l *leash) Done() <-chan struct{} {
 	return neverDone
 }
 
-// AfterFunc is how package context has one context end with another.
+// AfterFunc is called by package context to end one context with another.
 func (l *leash) AfterFunc(end func()) (stop func() bool) {
 	l.end = &end
 	l.place = &place{end: weak.Make(l.end)}

@@ -11,7 +11,7 @@ import (
 type ToolInput struct {
 	// Name is the tool as the model called it: an alias stays an alias.
 	Name string
-	// Arguments are what the tool gets: after argument aliases and the arguments handler.
+	// Arguments holds the arguments for the tool: after argument aliases and the arguments handler.
 	Arguments string
 	// CallID is the model's ID of the call; not every model gives one.
 	CallID      string

@@ -18,8 +18,9 @@ import (
 
 // ToolsNodeConfig configures a [ToolsNode] or [AgenticToolsNode].
 type ToolsNodeConfig struct {
-	// Tools are what the model may call. Of several with the same name the last one is called, and nothing reports the
-	// others: that lets a list override another one by coming after it. Names in aliases must not be taken twice.
+	// Tools lists the tools that the model may call. Of several with the same name the last one is called, and nothing
+	// reports the others: that lets a list override another one by coming after it. Names in aliases must not be taken
+	// twice.
 	Tools []tool.BaseTool
 	// ToolAliases gives tools more names, by the name of the tool. Entries for tools that are not there are ignored.
 	ToolAliases map[string]ToolAliasConfig
@@ -41,8 +42,8 @@ type ToolsNodeConfig struct {
 // ToolsNode runs the tool calls of an assistant message and gives one tool message for each, in the order of the
 // calls. It is safe for concurrent use, and works in a graph as well as when it is called directly.
 //
-// Of an answer that was cut off (see model.Finish.CutOff), such as by the limit of tokens, it executes only the calls that the
-// provider said to be complete (model.IsWholeCall); the result of another one says why it was not.
+// Of an answer that was cut off (see model.Finish.CutOff), such as by the limit of tokens, it executes only the calls that
+// the provider said to be complete (model.IsWholeCall); the result of another one says why it was not.
 type ToolsNode struct {
 	conf  ToolsNodeConfig
 	table *toolTable

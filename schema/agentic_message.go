@@ -28,13 +28,13 @@ type AgenticMessage struct {
 	Role AgenticRoleType `json:"role"`
 	// ContentBlocks is the content in order. Nil blocks are ignored.
 	ContentBlocks []*ContentBlock `json:"content_blocks,omitempty"`
-	// ResponseMeta is what the provider reports about the response.
+	// ResponseMeta holds the provider's report about the response.
 	ResponseMeta *AgenticResponseMeta `json:"response_meta,omitempty"`
 	// Extra holds whatever else a provider or a middleware attaches.
 	Extra map[string]any `json:"extra,omitempty"`
 }
 
-// AgenticResponseMeta is what a provider reports about one response of an agentic model. At most one of the extensions
+// AgenticResponseMeta holds a provider's report about one response of an agentic model. At most one of the extensions
 // is set.
 type AgenticResponseMeta struct {
 	// TokenUsage is nil when the provider did not report it.

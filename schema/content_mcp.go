@@ -22,7 +22,7 @@ type MCPToolCall struct {
 	Arguments string `json:"arguments,omitempty"`
 }
 
-// MCPToolResult is what an [MCPToolCall] gave.
+// MCPToolResult is the result of an [MCPToolCall].
 type MCPToolResult struct {
 	ServerLabel string `json:"server_label,omitempty"`
 	CallID      string `json:"call_id,omitempty"`

@@ -8,7 +8,7 @@ type ServerToolCall struct {
 	Arguments any `json:"arguments,omitempty"`
 }
 
-// ServerToolResult is what a [ServerToolCall] gave.
+// ServerToolResult is the result of a [ServerToolCall].
 type ServerToolResult struct {
 	Name   string `json:"name"`
 	CallID string `json:"call_id,omitempty"`

@@ -30,10 +30,10 @@ type Message struct {
 	// Deprecated: use UserInputMultiContent and AssistantGenMultiContent.
 	MultiContent []ChatMessagePart `json:"multi_content,omitempty"`
 
-	// UserInputMultiContent is what the user shows the model: text, images, audio, video, files.
+	// UserInputMultiContent holds the user's content for the model: text, images, audio, video, files.
 	UserInputMultiContent []MessageInputPart `json:"user_input_multi_content,omitempty"`
 
-	// AssistantGenMultiContent is what the model produced: text, media, reasoning.
+	// AssistantGenMultiContent holds the output of the model: text, media, reasoning.
 	AssistantGenMultiContent []MessageOutputPart `json:"assistant_output_multi_content,omitempty"`
 
 	// Name is the optional name of the speaker.
@@ -47,7 +47,7 @@ type Message struct {
 	// ToolName is the name of the tool that produced a tool message.
 	ToolName string `json:"tool_name,omitempty"`
 
-	// ResponseMeta is what the provider reports about the response: token usage, why it ended.
+	// ResponseMeta holds the provider's report about the response: token usage, the reason for its end.
 	ResponseMeta *ResponseMeta `json:"response_meta,omitempty"`
 
 	// ReasoningContent is the model's thinking, where the provider gives it as one text.

@@ -32,7 +32,8 @@ const (
 	ImageURLDetailAuto ImageURLDetail = "auto"
 )
 
-// MessagePartCommon is what all media parts have: where the data is and what it is. One of URL and Base64Data is set.
+// MessagePartCommon holds the fields of all media parts: the place of the data and its type. One of URL and Base64Data is
+// set.
 type MessagePartCommon struct {
 	// URL is the place where the data can be fetched: a web address, or a data URL (RFC 2397).
 	URL *string `json:"url,omitempty"`

@@ -2,7 +2,7 @@ package schema
 
 import "cmp"
 
-// ResponseMeta is what a provider reports about one response of a chat model.
+// ResponseMeta holds a provider's report about one response of a chat model.
 type ResponseMeta struct {
 	// FinishReason says why the model stopped, in the provider's words: "stop", "length", "tool_calls", …
 	FinishReason string `json:"finish_reason,omitempty"`
@@ -15,7 +15,7 @@ type ResponseMeta struct {
 	// Model is the model that answered, which may be another than the one that was asked for: a dated version, or that
 	// of a router.
 	Model string `json:"model,omitempty"`
-	// Provider is who served the response, as the adapter names it: "openai", "anthropic", "aws.bedrock", …
+	// Provider names the service that gave the response, as the adapter names it: "openai", "anthropic", "aws.bedrock", …
 	Provider string `json:"provider,omitempty"`
 }
 

@@ -22,7 +22,7 @@ const (
 
 // ToolInfo describes to a model what a tool is for and what arguments it takes.
 type ToolInfo struct {
-	// Name is what the model calls. It must be unique among the tools of one request.
+	// Name is the name by which the model calls the tool. It must be unique among the tools of one request.
 	Name string
 	// Desc explains to the model how, when and why to use the tool. Short examples in it help.
 	Desc string

@@ -23,7 +23,7 @@ const (
 	ToolPartTypeToolSearchResult ToolPartType = "tool_search_result"
 )
 
-// ToolArgument is what a tool is called with.
+// ToolArgument holds the arguments of a call of a tool.
 type ToolArgument struct {
 	// Text is the arguments as the model wrote them, JSON as a rule.
 	Text string `json:"text,omitempty"`

@@ -23,7 +23,7 @@
 // the bubbles of testing/synctest, where a test of a slow model takes no time.
 package adktest
 
-// TB is what is used of a [testing.TB].
+// TB has the methods of a [testing.TB] that are used.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)

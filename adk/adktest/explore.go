@@ -20,7 +20,7 @@ type Exploration[M adk.MessageType] struct {
 	// Agent makes the agent, with models and tools that report to the probe: what does not report is not stopped. It is
 	// called for every life of every run, as a new process would make its agent.
 	Agent func(p *Probe[M]) adk.TypedAgent[M]
-	// Query is what the agent is asked.
+	// Query is the question to the agent.
 	Query string
 	// Streaming and Durability configure the runner. A run that is saved at [adk.EveryStep] is also stopped by the
 	// end of its context, a panic and the death of its process; others can only continue after an interrupt or a cancel.
@@ -28,12 +28,12 @@ type Exploration[M adk.MessageType] struct {
 	Durability adk.Durability
 	// Store makes an empty store for a run. The default is one in memory.
 	Store func() adk.CheckPointStore
-	// Answer is what an interrupt of the agent's own is resumed with, such as a question to a human.
+	// Answer returns the data to resume an interrupt of the agent's own with, such as a question to a human.
 	Answer func(point *adk.InterruptCtx) any
 	// TurnLoop has the agent run as the turn of a [adk.TurnLoop], which is stopped and made again.
 	TurnLoop bool
-	// Pairs is how many pairs of stops are tried, beside each single stop: a run is stopped, resumed or replaced by
-	// another one under its ID, by a runner of the same or another durability, and stopped again. The pairs are chosen
+	// Pairs is the number of pairs of stops that are tried, beside each single stop: a run is stopped, resumed or replaced
+	// by another one under its ID, by a runner of the same or another durability, and stopped again. The pairs are chosen
 	// at random, the same each time.
 	Pairs int
 	// Speculative says that tools run before the answer that calls them is complete: an immediate cancel may give the

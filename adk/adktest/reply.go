@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Reply is what a model or a tool does when it is called. It is a value: its methods return a changed copy. The zero
+// Reply is the behaviour of a model or a tool in one call. It is a value: its methods return a changed copy. The zero
 // Reply is an empty answer.
 type Reply struct {
 	chunks []chunk

@@ -22,10 +22,10 @@ type Claim struct {
 	key          string
 }
 
-// Progress is what a run has come to since its turn was claimed.
+// Progress describes a run since its turn was claimed.
 type Progress struct {
 	Said []adk.HistoryEntry
-	// Partial is what an agent was saying when the run stopped: see [Incomplete].
+	// Partial is the unfinished answer of an agent when the run stopped: see [Incomplete].
 	Partial []adk.HistoryEntry
 	Agent   string
 	Usage   schema.TokenUsage

@@ -33,7 +33,7 @@ func (h *History) Entries() (entries []adk.HistoryEntry) {
 	return entries
 }
 
-// Agent is who answers next: the agent of the last turn that has ended. "" is the runner's.
+// Agent is the agent that answers next: the agent of the last turn that has ended. "" is the runner's.
 func (h *History) Agent() string {
 	if n := len(h.Turns); n > 0 {
 		return h.Turns[n-1].Agent

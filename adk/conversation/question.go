@@ -8,10 +8,10 @@ import (
 	"github.com/weftgo/weft/internal/serialization"
 )
 
-// Question is what an interrupted run waits for: the approval of a tool call, or whatever else a tool or an agent has
-// stopped for.
+// Question describes the answer that an interrupted run waits for: the approval of a tool call, or whatever else a tool or
+// an agent has stopped for.
 type Question struct {
-	// ID is what a reply names: the ID of the interrupt.
+	// ID is the ID of the interrupt, which a reply names.
 	ID string
 	// Agent is the agent that waits.
 	Agent string
@@ -19,7 +19,7 @@ type Question struct {
 	Text string
 	// Tool, CallID and Arguments are the call that waits for approval; empty for other questions.
 	Tool, CallID, Arguments string
-	// Info is what the interrupt was made with; of a question out of a store it is nil if its type is not registered
+	// Info is the info of the interrupt; of a question out of a store it is nil if its type is not registered
 	// (schema.RegisterName).
 	Info any
 }
@@ -28,7 +28,7 @@ type Question struct {
 type Reply struct {
 	// ID is the question's.
 	ID string
-	// Value is what the interrupted tool or agent gets.
+	// Value is the answer for the interrupted tool or agent.
 	Value any
 }
 

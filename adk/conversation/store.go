@@ -110,7 +110,7 @@ type Lane struct {
 // OpenTurn is a turn that is not part of the history yet.
 type OpenTurn struct {
 	Turn
-	// Key is what its holder changes it with. Each change needs another one, which nobody can guess.
+	// Key authorises its holder to change it. Each change needs another one, which nobody can guess.
 	Key string
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Status is what a turn has come to: see the table of the package.
+// Status is the state of a turn: see the table of the package.
 type Status string
 
 // The states of a turn that is open or was kept. One that was discarded is not in a conversation.
@@ -20,7 +20,7 @@ const (
 	Kept    Status = "kept"
 )
 
-// Kind is what a turn is. The words are in stores: they do not change.
+// Kind names the kind of a turn. The words are in stores: they do not change.
 type Kind string
 
 const (
@@ -46,12 +46,12 @@ type Turn struct {
 	// Asked are the messages that the turn began with, Said what the agents have said, in order, with their authors.
 	Asked []*schema.Message
 	Said  []adk.HistoryEntry
-	// Partial is what agents were saying when the turn stopped, as far as it had come. A run that is resumed says it again;
+	// Partial holds the unfinished answers of agents when the turn stopped. A run that is resumed says it again;
 	// a turn that is kept as it is has it at the end of Said (see [IsIncomplete]).
 	Partial []adk.HistoryEntry
 	// Entry is the agent that the turn began with, Agent the one that it was handed over to since. "" is the runner's.
 	Entry, Agent string
-	// Questions are what a turn waits for.
+	// Questions lists the questions that a turn waits for.
 	Questions []Question
 	// Covers is the last turn that a compaction stands for, or that a rewind goes back to.
 	Covers Position

@@ -133,7 +133,7 @@ type EditRequest struct {
 //   - FilePath: the file
 type DeleteRequest = filerequest.DeleteRequest
 
-// FileContent is what [Backend.Read] returns.
+// FileContent is the result of [Backend.Read].
 type FileContent struct {
 	// Content is the text as it is in the file. A window that ends before the file does has no newline after its last
 	// line.

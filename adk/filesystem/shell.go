@@ -30,7 +30,7 @@ type ExecuteRequest struct {
 
 // ExecuteResponse is the outcome of a command, or a piece of it.
 type ExecuteResponse struct {
-	// Output is what the command wrote.
+	// Output is the output of the command.
 	Output string
 	// ExitCode is 0 for success; nil if it is not known (yet).
 	ExitCode *int

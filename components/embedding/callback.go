@@ -13,13 +13,13 @@ type TokenUsage struct {
 type Config struct {
 	Model          string
 	EncodingFormat string
-	// Provider is who serves the model, Host and Port the server that is called, if the embedder says so.
+	// Provider names the service of the model, Host and Port the server that is called, if the embedder says so.
 	Provider string
 	Host     string
 	Port     int
 }
 
-// ComponentExtra is what an embedder knows about a call beyond its vectors.
+// ComponentExtra describes a call of an embedder beyond its vectors.
 type ComponentExtra struct {
 	Config     *Config
 	TokenUsage *TokenUsage

@@ -35,8 +35,8 @@ type Config struct {
 	Temperature float32
 	TopP        float32
 	Stop        []string
-	// Provider is who serves the model (see [HasProvider]), Host and Port the server that is called (see [HasEndpoint]),
-	// if the model says so.
+	// Provider names the service of the model (see [HasProvider]), Host and Port the server that is called (see
+	// [HasEndpoint]), if the model says so.
 	Provider string
 	Host     string
 	Port     int

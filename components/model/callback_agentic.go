@@ -11,8 +11,8 @@ type AgenticConfig struct {
 	MaxTokens   int
 	Temperature float32
 	TopP        float32
-	// Provider is who serves the model (see [HasProvider]), Host and Port the server that is called (see [HasEndpoint]),
-	// if the model says so.
+	// Provider names the service of the model (see [HasProvider]), Host and Port the server that is called (see
+	// [HasEndpoint]), if the model says so.
 	Provider string
 	Host     string
 	Port     int

@@ -44,13 +44,13 @@ type BaseChatModel = BaseModel[*schema.Message]
 //   - Stream: returns the answer in chunks
 type AgenticModel = BaseModel[*schema.AgenticMessage]
 
-// HasProvider is what a model may also implement to say who serves it, for traces and prices: "openai", "anthropic",
+// HasProvider names the service of a model, for traces and prices. A model may implement it: "openai", "anthropic",
 // "aws.bedrock", "gcp.gemini", or another lower-case name. It is asked often and must not block.
 type HasProvider interface {
 	Provider() string
 }
 
-// HasEndpoint is what a model may also implement to say which server it calls, for traces. The port is 0 if the model
+// HasEndpoint names the server that a model calls, for traces. A model may implement it. The port is 0 if the model
 // does not know it. It is asked often and must not block.
 type HasEndpoint interface {
 	Endpoint() (host string, port int)

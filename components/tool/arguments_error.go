@@ -7,7 +7,7 @@ import "strings"
 type ArgumentsError struct {
 	// Problems says what is wrong, each in a few words that name the field: "quantity must be at most 10".
 	Problems []string
-	// Err is what failed because of it, nil if nothing did.
+	// Err is the error that it caused, nil without one.
 	Err error
 }
 

@@ -59,7 +59,7 @@ type Config struct {
 // Conventions141 is version 1.41 of the semantic conventions: see Config.Conventions.
 const Conventions141 = "1.41"
 
-// AgentInfo is what a span says of an agent besides its name. What is "" is left out.
+// AgentInfo holds attributes of an agent for its span, in addition to its name. What is "" is left out.
 type AgentInfo struct {
 	// ID is the ID of the agent where it is kept, such as a registry.
 	ID, Description, Version string

@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Content is what an operation was given and has answered, as it is recorded. Its JSON is that of the conventions.
+// Content holds the recorded input and output of an operation. Its JSON is that of the conventions.
 type Content struct {
 	// Operation is gen_ai.operation.name.
 	Operation string

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// LangfuseUser is who a run is for, as Langfuse shows it.
+// LangfuseUser is the user of a run, as Langfuse shows it.
 type LangfuseUser struct {
 	// ID is the user.id of its traces, and Tags are labels of them. What is empty is left out.
 	ID   string

@@ -35,11 +35,11 @@ const (
 type Settings struct {
 	// Name begins the texts of errors, such as "sqlite".
 	Name string
-	// Type is what GetType returns, such as "SQLite".
+	// Type is the result of GetType, such as "SQLite".
 	Type string
 	// Embedding makes the vectors. A call can bring another one with WithEmbedding.
 	Embedding embedding.Embedder
-	// Index is where documents are kept, unless a call says WithIndex.
+	// Index names the index of the documents, unless a call says WithIndex.
 	Index string
 	// TopK is the number of documents that Retrieve returns at most. Default [DefaultTopK].
 	TopK int
@@ -85,7 +85,7 @@ type Query struct {
 	Vector []float32
 	// Limit is the number of matches that are wanted at most. It is positive.
 	Limit int
-	// Filter is what the metadata must fulfil.
+	// Filter is the condition on the metadata.
 	Filter Filter
 }
 

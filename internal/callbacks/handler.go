@@ -24,11 +24,11 @@ type RunInfo struct {
 	Component components.Component
 }
 
-// CallbackInput is what a component was called with. The package of each component kind has a Conv function that
+// CallbackInput holds the arguments of a component's call. The package of each component kind has a Conv function that
 // turns it into that kind's payload type.
 type CallbackInput any
 
-// CallbackOutput is what a component returned; see CallbackInput.
+// CallbackOutput holds the result of a component's call; see CallbackInput.
 type CallbackOutput any
 
 // Handler observes runs of components. Each method returns the context that continues from there: to the next

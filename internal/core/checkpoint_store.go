@@ -29,20 +29,20 @@ type CheckPointStore interface {
 	Set(ctx context.Context, checkPointID string, checkPoint []byte) error
 }
 
-// CheckPointDeleter is what a store may also offer.
+// CheckPointDeleter removes checkpoints. A store may offer it.
 type CheckPointDeleter interface {
 	// Delete removes the checkpoint; removing one that is not there is no error.
 	Delete(ctx context.Context, checkPointID string) error
 }
 
-// CheckPointInfo is what a [CheckPointLister] says of one ID.
+// CheckPointInfo describes one ID of a [CheckPointLister].
 type CheckPointInfo struct {
 	ID string
 	// Modified is the time at which its checkpoint or its journal was written last.
 	Modified time.Time
 }
 
-// CheckPointLister is what a store may also offer.
+// CheckPointLister lists checkpoints. A store may offer it.
 type CheckPointLister interface {
 	// ListCheckPoints yields the IDs that begin with a prefix and have a checkpoint or a journal, in the order of the
 	// IDs; with "" all of them. What is written or deleted meanwhile may be missing or not. An error is the last item.

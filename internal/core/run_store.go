@@ -84,7 +84,7 @@ func (e *RunError) Error() string {
 
 func (e *RunError) Unwrap() error { return e.Err }
 
-// RunStatus is what a run has come to.
+// RunStatus is the state of a run.
 //
 //	from             to       when
 //	(none)           ready    it is submitted
@@ -110,7 +110,7 @@ const (
 	RunFailed  RunStatus = "failed" // it can be resumed after its last step
 )
 
-// RunInfo is what a store knows of a run without decoding anything: neither messages nor results.
+// RunInfo describes a run, without messages and results: a store knows it without decoding anything.
 type RunInfo struct {
 	Tenant, ID, Agent, Queue, Parent, Key string
 	Status                                RunStatus
@@ -130,7 +130,7 @@ type RunInfo struct {
 	Bytes                             int64
 	Created, Updated, WakeAt, Expires time.Time
 	Deadline                          time.Time
-	// Usage is what its models have used, up to when its lease was settled last.
+	// Usage counts the tokens of its models, up to when its lease was settled last.
 	Usage RunUsage
 	// Born grows from run to run of a store: the order in which those of one key are executed. 0 is not known.
 	Born uint64
@@ -161,7 +161,7 @@ type WaitPoint struct {
 	Answered       bool
 }
 
-// NewRun is what a run is made of.
+// NewRun describes a run to be made.
 type NewRun struct {
 	Agent, Queue string
 	// Parent is the run that waits for this one at ParentPoint. It is answered when this one is settled as done or failed.
@@ -186,7 +186,7 @@ const OwnQueue = "weft.sweep"
 
 // LeaseRequest says how a run is taken.
 type LeaseRequest struct {
-	// Owner is who takes it, for people: host, process, a random part.
+	// Owner names the process that takes it, for people: host, process, a random part.
 	Owner string
 	// TTL is the time for which the lease counts without a sign of life. At least a second; the default is 30.
 	TTL time.Duration
@@ -275,7 +275,7 @@ func NotifyStops(lease RunLease, over <-chan struct{}, f func(StopRequest)) {
 	}()
 }
 
-// Abandoner is what a lease offers if its store keeps something for it in this process.
+// Abandoner lets a store forget a lease. A lease offers it if its store keeps something for it in this process.
 type Abandoner interface {
 	// Abandon lets go of a lease that will not be settled: it is lost, or the process has given the run up. In the store
 	// nothing changes.
@@ -304,7 +304,7 @@ func leaseAs[T any](lease RunLease) (offered T, ok bool) {
 	return offered, false
 }
 
-// Settlement is what a run has come to.
+// Settlement describes the state of a run whose lease is given back.
 type Settlement struct {
 	// Status of the run. "" gives the lease back and changes nothing but WakeAt, if it is set: the run has the status that
 	// it had when it was taken (running, if a lease before had ended without being settled or records were appended), its
@@ -312,7 +312,7 @@ type Settlement struct {
 	Status RunStatus
 	// Waiting are the questions of a run that is waiting. All earlier ones are gone.
 	Waiting []WaitPoint
-	// Result is that of a run that is done.
+	// Result is the result of a run that is done.
 	Result []byte
 	// Err is the reason for which it has failed; of a run that is ready, why it is tried again.
 	Err string
@@ -325,11 +325,11 @@ type Settlement struct {
 	Checkpoint []byte
 	// DropRecords removes the journal: what it had is in the checkpoint, or the run is done.
 	DropRecords bool
-	// Usage is what the run has used since its beginning. The zero value leaves what the store has.
+	// Usage counts the tokens of the run since its beginning. The zero value leaves what the store has.
 	Usage RunUsage
 	// Children are runs that are submitted in the same step. One that exists is left as it is.
 	Children []ChildRun
-	// Answer is what the parent gets at the point that waits for this run.
+	// Answer is the answer to the parent's question that waits for this run.
 	Answer []byte
 	// Cause is the error behind Err, and Infos are the values behind the Info of Waiting, by the ID of the point. They are
 	// for leases that are wrapped around those of a store, which ignores them.
@@ -343,14 +343,14 @@ type ChildRun struct {
 	Run NewRun
 }
 
-// Answer is what somebody says to a question of a run.
+// Answer is the answer of a person or program to a question of a run.
 type Answer struct {
 	// Point is the ID of the interrupt point.
 	Point string
 	// Data is the answer: JSON, or a value encoded by the type registry. nil says nothing but that it may continue.
 	Data []byte
 	JSON bool
-	// By is who answered, as the application names people. At is the store's.
+	// By names the person who answered, in the application's terms. At is the store's.
 	By string
 	At time.Time
 }
@@ -363,7 +363,7 @@ type StopRequest struct {
 	// Timeout makes it immediate if it has not stopped by then. 0: never.
 	Timeout time.Duration
 	Reason  string
-	// By is who asked.
+	// By names the person who asked.
 	By string
 	// Children: the runs that it waits for are stopped, too, and theirs.
 	Children bool
@@ -424,7 +424,7 @@ type RunJanitor interface {
 	Sweep(ctx context.Context, limit int) (Swept, error)
 }
 
-// Swept is what a sweep did. More: there are more.
+// Swept reports what a sweep removed and changed. More: there are more.
 type Swept struct {
 	Runs int
 	More bool

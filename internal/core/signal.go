@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// InterruptInfo is what an interrupt says to the user.
+// InterruptInfo is the information of an interrupt for the user.
 type InterruptInfo struct {
 	Info any
 	// IsRootCause is true for code that asked for the interrupt, false for what merely passes interrupts of its
@@ -21,7 +21,7 @@ func (i *InterruptInfo) String() string {
 	return fmt.Sprintf("interrupt info: Info=%v, IsRootCause=%v", i.Info, i.IsRootCause)
 }
 
-// InterruptState is what an interrupt leaves for the resumed run. Both values go into the checkpoint.
+// InterruptState holds the state of an interrupt for the resumed run. Both values go into the checkpoint.
 type InterruptState struct {
 	State any
 	// LayerSpecificPayload belongs to the layer that raised the interrupt (see [WithLayerPayload]).

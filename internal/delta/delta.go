@@ -20,7 +20,7 @@ const block = 32
 // ErrNoPatch says that a patch is damaged, or is not one for the source.
 var ErrNoPatch = errors.New("the patch does not fit what it changes")
 
-// Source is what patches take parts from. It does not change.
+// Source is the value that patches take parts from. It does not change.
 type Source struct {
 	data []byte
 	// at has where the blocks of the data begin, plus one, by the upper bits of their hashes. Of those that share an entry

@@ -36,9 +36,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A Kind is one kind of data.
 type Kind struct {
-	// Magic is what the data begins with.
+	// Magic begins the data.
 	Magic [magicSize]byte
-	// Version is what Seal writes; Open reads it and all before.
+	// Version is the version that Seal writes; Open reads it and all before.
 	Version uint16
 }
 

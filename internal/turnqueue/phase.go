@@ -2,7 +2,7 @@ package turnqueue
 
 import "slices"
 
-// Phase is what a loop is doing. The queue alone changes it, with the owner's lock held:
+// Phase is the phase of a loop. The queue alone changes it, with the owner's lock held:
 //
 //	phase        goroutine  pushed items  present turn  next phases
 //	Unstarted    no         wait          none          Choosing (Start), Unwanted (Stop)

@@ -1,6 +1,6 @@
 package claude
 
-// ResponseMetaExtension is what Anthropic reports about one response.
+// ResponseMetaExtension holds Anthropic's report about one response.
 type ResponseMetaExtension struct {
 	ID string `json:"id,omitempty"`
 	// StopReason says why the model stopped: "end_turn", "tool_use", …

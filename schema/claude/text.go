@@ -1,6 +1,6 @@
 package claude
 
-// AssistantGenTextExtension is what Anthropic adds to a text of the model.
+// AssistantGenTextExtension holds Anthropic's additions to a text of the model.
 type AssistantGenTextExtension struct {
 	// Citations say where the text comes from.
 	Citations []*TextCitation `json:"citations,omitempty"`

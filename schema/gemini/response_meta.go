@@ -1,6 +1,6 @@
 package gemini
 
-// ResponseMetaExtension is what Gemini reports about one response.
+// ResponseMetaExtension holds Gemini's report about one response.
 type ResponseMetaExtension struct {
 	ID string `json:"id,omitempty"`
 	// FinishReason says why the model stopped, in Gemini's words: "STOP", "MAX_TOKENS", …

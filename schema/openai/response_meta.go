@@ -1,6 +1,6 @@
 package openai
 
-// ResponseMetaExtension is what OpenAI reports about one response.
+// ResponseMetaExtension holds OpenAI's report about one response.
 type ResponseMetaExtension struct {
 	ID     string         `json:"id,omitempty"`
 	Status ResponseStatus `json:"status,omitempty"`

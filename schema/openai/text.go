@@ -1,6 +1,6 @@
 package openai
 
-// AssistantGenTextExtension is what OpenAI adds to a text of the model.
+// AssistantGenTextExtension holds OpenAI's additions to a text of the model.
 type AssistantGenTextExtension struct {
 	// Refusal is set when the model refused to answer.
 	Refusal *OutputRefusal `json:"refusal,omitempty"`

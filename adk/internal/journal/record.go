@@ -62,7 +62,7 @@ type Record struct {
 	// is how many it was given, and Remaining how many turns it has left.
 	Given, Begun, Remaining int
 	Extra, Values           map[string]any
-	// CallSeed is what the idempotency keys of the agent's calls are made with.
+	// CallSeed is the seed of the idempotency keys of the agent's calls.
 	CallSeed [2]uint64
 
 	// Call is a tool call of the agent, and Round how many turns the agent had left when it was made.

@@ -5,7 +5,7 @@ package runwatch
 
 import "context"
 
-// Options is what an option of a run sets.
+// Options holds the settings of an option of a run.
 type Options struct {
 	Run Run
 	// Unread: nobody reads the streams of the run's events. Those that the run itself reads to their ends come closed, so
@@ -33,7 +33,7 @@ type Start struct {
 	// Agent is the outermost agent, Input a slice of messages.
 	Agent string
 	Input any
-	// Answers are what it is resumed with, by the IDs of interrupt points.
+	// Answers holds the answers that it is resumed with, by the IDs of interrupt points.
 	Answers map[string]any
 	// Origin is the run that this one is a fork of, and OriginStep how many of its steps it has.
 	Origin     string

@@ -3,7 +3,7 @@ package turnwatch
 
 import "context"
 
-// Options is what an option of a run sets.
+// Options holds the settings of an option of a run.
 type Options struct{ Conversation Conversation }
 
 // Conversation keeps the turns of runs.
@@ -13,7 +13,7 @@ type Conversation interface {
 	Begin(ctx context.Context, run Run) (Turn, error)
 }
 
-// Past is what there is of a run before a runner begins it.
+// Past says how much of a run exists before a runner begins it.
 type Past int
 
 // The pasts of a run.
@@ -49,7 +49,7 @@ type Turn interface {
 	Abandon(ctx context.Context)
 }
 
-// Stretch is what a run has come to since Begin.
+// Stretch describes a run since Begin.
 type Stretch struct {
 	// Said is a []adk.HistoryEntry.
 	Said any

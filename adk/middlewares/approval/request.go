@@ -21,7 +21,7 @@ import (
 // Request is a question: may this call run?
 type Request struct {
 	Tool string `json:"tool"`
-	// Origin is where the tool is from, "" for one of the program itself: see tool.OriginOf. The decision is for a tool of
+	// Origin is the origin of the tool, "" for one of the program itself: see tool.OriginOf. The decision is for a tool of
 	// that origin: if another one has the name when the run continues, the question is asked again.
 	Origin    string `json:"origin,omitempty"`
 	CallID    string `json:"call_id"`
@@ -91,7 +91,7 @@ func (r *Request) wrongHash(d *Decision) string {
 	return ""
 }
 
-// Verdict is what a decision says.
+// Verdict is the result of a decision.
 type Verdict string
 
 // The verdicts.
@@ -106,11 +106,11 @@ type Decision struct {
 	Verdict Verdict `json:"verdict"`
 	// Hash is the request's.
 	Hash string `json:"hash"`
-	// Text is what the model reads about a rejection.
+	// Text is the text about a rejection for the model.
 	Text string `json:"text,omitempty"`
 	// Arguments take the place of the model's, if they were edited.
 	Arguments string `json:"arguments,omitempty"`
-	// Signature is what [Decision.Sign] makes.
+	// Signature is made by [Decision.Sign].
 	Signature string `json:"signature,omitempty"`
 }
 
@@ -154,7 +154,7 @@ type pending struct {
 // up because the run was cancelled.
 type granted struct {
 	Arguments string
-	// Origin is where the tool is from.
+	// Origin is the origin of the tool.
 	Origin string
 	// Hash is the hash of the request. Again is what a repeated call uses up in its place.
 	Hash, Again string

@@ -24,7 +24,7 @@ type Limits struct {
 	WallTime time.Duration
 }
 
-// Spent is what was spent.
+// Spent is the amount spent.
 type Spent struct {
 	ModelCalls, ToolCalls int
 	Tokens                int64
@@ -63,7 +63,7 @@ type ExceededError struct {
 	Spent  Spent
 }
 
-// ErrorType is what traces and logs call the error: see adk.ErrorType.
+// ErrorType returns the name of the error for traces and logs: see adk.ErrorType.
 func (e *ExceededError) ErrorType() string { return "budget_exceeded" }
 
 // Error names the limit and what was spent.
@@ -131,7 +131,7 @@ func open(limits Limits, parent *Account, owner any) *Account {
 	return a
 }
 
-// Spent is what was spent until now, by runs below, too.
+// Spent returns the amount spent until now, also by runs below.
 func (a *Account) Spent() Spent {
 	a.mu.Lock()
 	defer a.mu.Unlock()

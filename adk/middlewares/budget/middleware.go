@@ -34,18 +34,18 @@ type Config struct {
 	// OnUnknownPrice says otherwise. What a provider itself reports about the cost of a call, which is in US dollars
 	// (catalogue.ExtraCost), counts before all prices.
 	Catalogue catalogue.Catalogue
-	// OnUnknownPrice is what happens where there is a limit on money, also of an account above, and a model has no price.
+	// OnUnknownPrice decides what to do where there is a limit on money, also of an account above, and a model has no price.
 	OnUnknownPrice UnknownPrice
 	// Model is the name of the agent's model. An option of the call (model.WithModel) counts before it, and after the
 	// call the name that the provider reported.
 	Model string
-	// Provider is who serves the agent's model, for Catalogue. Default: what the model says (model.HasProvider), and
+	// Provider names the service of the agent's model, for Catalogue. Default: what the model says (model.HasProvider), and
 	// after the call what the provider reported.
 	Provider string
 	// FinalAnswer lets the model answer once more when a limit is reached, without tools. Tools that it still wants are
 	// not called, and say so. See [CutShort].
 	FinalAnswer bool
-	// FinalPrompt is what the model is asked then. Default: a sentence of this package.
+	// FinalPrompt is the question to the model then. Default: a sentence of this package.
 	FinalPrompt string
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 )
 
-// Price is what a model costs, for a million tokens. A [Config.Catalogue] can also have prices for long prompts and
+// Price is the price of a model, for a million tokens. A [Config.Catalogue] can also have prices for long prompts and
 // for service tiers.
 type Price struct {
 	// Input is for tokens of the prompt, CachedInput for those that the provider had cached; 0 stands for Input.
@@ -26,7 +26,7 @@ func (p Price) listed() *catalogue.Price {
 	return &catalogue.Price{Input: p.Input, Output: p.Output, CacheRead: p.CachedInput, CacheWrite: p.CacheWrite}
 }
 
-// UnknownPrice is what happens where money is limited and a model has no price.
+// UnknownPrice decides what to do where money is limited and a model has no price.
 type UnknownPrice string
 
 const (

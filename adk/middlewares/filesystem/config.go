@@ -21,9 +21,9 @@ const (
 
 // ToolConfig changes one of the tools. A nil ToolConfig leaves it as it is.
 type ToolConfig struct {
-	// Name is what the model calls the tool. Default: the name among the ToolName constants.
+	// Name is the name of the tool for the model. Default: the name among the ToolName constants.
 	Name string
-	// Desc is what the model reads about it. Default, also for "": the text of this package, in the language of
+	// Desc is its description for the model. Default, also for "": the text of this package, in the language of
 	// [adk.SetLanguage] at construction.
 	Desc *string
 	// CustomTool takes the tool's place, as it is: Name and Desc do not count then.

@@ -21,7 +21,7 @@ const (
 	defaultRetentionSuffix   = 1
 )
 
-// Backend is where results are written to. It must be safe for concurrent use.
+// Backend takes the results that are written out. It must be safe for concurrent use.
 type Backend interface {
 	Write(context.Context, *filesystem.WriteRequest) error
 }
@@ -67,10 +67,10 @@ type TypedConfig[M adk.MessageType] struct {
 	TokenCounter func(ctx context.Context, msg []M, tools []*schema.ToolInfo) (int64, error)
 	// MaxTokensForClear is the number of tokens from which on old results are cleared. Default 160000.
 	MaxTokensForClear int64
-	// ClearRetentionSuffixLimit is how many of the last rounds of tool calls stay as they are. Default 1.
+	// ClearRetentionSuffixLimit is the number of last rounds of tool calls that stay as they are. Default 1.
 	ClearRetentionSuffixLimit int
-	// ClearAtLeastTokens is what clearing must gain, or else nothing is cleared: it costs the provider's prompt cache.
-	// Default 0.
+	// ClearAtLeastTokens is the number of tokens that clearing must gain, or else nothing is cleared: it costs the
+	// provider's prompt cache. Default 0.
 	ClearAtLeastTokens int64
 	// ClearExcludeTools are never cleared, whatever else is configured.
 	ClearExcludeTools []string
@@ -106,7 +106,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - ToolConfig: what is different for single tools
 type Config = TypedConfig[*schema.Message]
 
-// ToolReductionConfig is what is different for one tool. Where it neither skips nor has a handler, the tool is handled
+// ToolReductionConfig overrides settings for one tool. Where it neither skips nor has a handler, the tool is handled
 // as all others are, with Backend if there is one.
 type ToolReductionConfig struct {
 	// Backend takes the results of the tool. A handler of the tool's own offloads to this one only.
@@ -132,7 +132,7 @@ type ToolDetail struct {
 	StreamToolResult *schema.StreamReader[*schema.ToolResult]
 }
 
-// TruncResult is what a handler makes of a new result.
+// TruncResult is a handler's replacement for a new result.
 type TruncResult struct {
 	// NeedTrunc says that ToolResult, or StreamToolResult for a tool that streams, takes the result's place. Nothing
 	// else counts without it.
@@ -145,7 +145,7 @@ type TruncResult struct {
 	OffloadContent  string
 }
 
-// ClearResult is what a handler makes of an old result.
+// ClearResult is a handler's replacement for an old result.
 type ClearResult struct {
 	// NeedClear says that ToolArgument and ToolResult take the places of the arguments and the result; nil leaves
 	// either as it is.

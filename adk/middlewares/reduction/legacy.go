@@ -27,7 +27,7 @@ const (
 type ClearToolResultConfig struct {
 	// ToolResultTokenThreshold is the number of tokens that results may have together. Default 20000.
 	ToolResultTokenThreshold int
-	// KeepRecentTokens is how many tokens at the end of the history stay as they are. Default 40000.
+	// KeepRecentTokens is the number of tokens at the end of the history that stay as they are. Default 40000.
 	KeepRecentTokens int
 	// ClearToolResultPlaceholder takes the place of results. Default: [Old tool result content cleared].
 	ClearToolResultPlaceholder string

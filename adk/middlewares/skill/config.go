@@ -10,13 +10,13 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TypedAgentHubOptions is what an agent is asked for with.
+// TypedAgentHubOptions describes the agent that is asked for.
 type TypedAgentHubOptions[M adk.MessageType] struct {
 	// Model is the one that the skill asks for, nil if it asks for none.
 	Model model.BaseModel[M]
 }
 
-// AgentHubOptions is what an agent on ordinary messages is asked for with.
+// AgentHubOptions describes the agent on ordinary messages that is asked for.
 //
 // Its fields, which are documented at [TypedAgentHubOptions]:
 //
@@ -55,13 +55,13 @@ type SystemPromptFunc func(ctx context.Context, toolName string) string
 // ToolDescriptionFunc returns the description of the tool. It is called at the start of each run.
 type ToolDescriptionFunc func(ctx context.Context, skills []FrontMatter) string
 
-// TypedSubAgentInput is what there is to make the messages for an agent that carries out a skill.
+// TypedSubAgentInput holds the material for the messages of an agent that carries out a skill.
 type TypedSubAgentInput[M adk.MessageType] struct {
 	Skill Skill
 	Mode  ContextMode
 	// RawArguments are the arguments of the tool call, as the model wrote them.
 	RawArguments string
-	// SkillContent is what the tool would return if the skill were not forked.
+	// SkillContent is the result that the tool would return if the skill were not forked.
 	SkillContent string
 	// History is the conversation up to the tool call, a slice of its own. Only with [ContextModeForkWithContext], as
 	// ToolCallID.
@@ -79,7 +79,7 @@ type TypedSubAgentInput[M adk.MessageType] struct {
 //   - History, ToolCallID: the conversation up to the call, with [ContextModeForkWithContext] only
 type SubAgentInput = TypedSubAgentInput[*schema.Message]
 
-// TypedSubAgentOutput is what an agent that carried out a skill came up with.
+// TypedSubAgentOutput is the output of an agent that carried out a skill.
 type TypedSubAgentOutput[M adk.MessageType] struct {
 	Skill        Skill
 	Mode         ContextMode

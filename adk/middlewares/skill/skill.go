@@ -12,9 +12,9 @@ const (
 	ContextModeForkWithContext ContextMode = "fork_with_context"
 )
 
-// FrontMatter is what stands at the head of a SKILL.md.
+// FrontMatter holds the fields at the head of a SKILL.md.
 type FrontMatter struct {
-	// Name is what the model calls the skill by.
+	// Name is the name of the skill for the model.
 	Name string `yaml:"name"`
 	// Description says to the model what the skill is good for.
 	Description string `yaml:"description"`
@@ -31,7 +31,7 @@ type Skill struct {
 	FrontMatter
 	// Content is the text without the front matter.
 	Content string
-	// BaseDirectory is where files that the text mentions are.
+	// BaseDirectory is the directory of the files that the text mentions.
 	BaseDirectory string
 }
 

@@ -41,7 +41,7 @@ const (
 
 // Config configures [New]. nil stands for one without settings.
 type Config[T any] struct {
-	// Mode is how the model learns of the value. Default: Tool.
+	// Mode selects the way in which the model is given the schema. Default: Tool.
 	Mode Mode
 	// Name is the name of the tool, and of the value. Default: final_answer.
 	Name string
@@ -162,7 +162,7 @@ func inferred[T any]() (*jsonschema.Schema, error) {
 	return params.ToJSONSchema()
 }
 
-// Schema is what the model gets. It is for reading. A type that is no object is the property "result" of one.
+// Schema returns the schema for the model. It is for reading. A type that is no object is the property "result" of one.
 func (o *Output[T]) Schema() *jsonschema.Schema { return o.schema }
 
 // InvalidError says why a text is not the value that is wanted.

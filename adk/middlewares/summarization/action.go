@@ -55,7 +55,7 @@ type TypedGenerateSummaryAction[M adk.MessageType] struct {
 	// Attempt counts the attempts of a phase from 1.
 	Attempt int                  `json:"attempt"`
 	Phase   GenerateSummaryPhase `json:"phase"`
-	// ModelResponse is what the model answered, nil if it failed.
+	// ModelResponse is the answer of the model, nil if it failed.
 	ModelResponse M `json:"model_response,omitempty"`
 
 	err error

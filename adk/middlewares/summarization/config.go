@@ -16,7 +16,7 @@ const (
 	defaultMaxRetries    = 3
 )
 
-// TypedTokenCounterInput is what is counted.
+// TypedTokenCounterInput holds the messages and tools to count.
 type TypedTokenCounterInput[M adk.MessageType] struct {
 	Messages []M
 	Tools    []*schema.ToolInfo
@@ -60,7 +60,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// than the history may become. What is older than fits is left out, but for earlier summaries; the newest message
 	// always stays. It does not count with GenModelInput. Default: 0, the whole history.
 	MaxInputTokens int
-	// UserInstruction is what the model is asked to do. Default: the text of this package.
+	// UserInstruction is the instruction to the model. Default: the text of this package.
 	UserInstruction string
 	// TranscriptFilePath is the place where the model can read the whole history later. The summary names it; writing
 	// the file is up to the application.
@@ -90,7 +90,7 @@ type TriggerCondition struct {
 
 // TypedRetryConfig says how failed calls of the model are tried again.
 type TypedRetryConfig[M adk.MessageType] struct {
-	// MaxRetries is how often. Default, for nil: 3.
+	// MaxRetries limits the number of retries. Default, for nil: 3.
 	MaxRetries *int
 	// ShouldRetry decides about an outcome. Default: errors are tried again.
 	ShouldRetry func(ctx context.Context, resp M, err error) bool
@@ -111,7 +111,7 @@ type TypedFailoverConfig[M adk.MessageType] struct {
 	GetFailoverModel TypedGetFailoverModelFunc[M]
 }
 
-// TypedFailoverContext is what a failover attempt starts from.
+// TypedFailoverContext describes the failed attempt to a failover attempt.
 type TypedFailoverContext[M adk.MessageType] struct {
 	// Attempt counts from 1.
 	Attempt int

@@ -16,7 +16,7 @@ const (
 	summaryOpen   = "<summary>"
 )
 
-// DefaultFinalize is what the middleware does without a Finalize, but for the hint to a transcript: it returns the
+// DefaultFinalize is used by the middleware without a Finalize, but for the hint to a transcript: it returns the
 // leading system messages and a user message that holds the summary, with the user's own messages put back into it.
 func DefaultFinalize[M adk.MessageType](ctx context.Context, originalMessages []M, summary M) ([]M, error) {
 	return finalize(ctx, originalMessages, summary, nil, "")

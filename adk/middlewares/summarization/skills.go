@@ -28,11 +28,11 @@ const (
 type PreserveSkillsConfig struct {
 	// SkillToolName is the tool that loads skills. Default: skill.
 	SkillToolName string
-	// MaxSkills is how many of the skills that were loaded last are kept. Default 5; 0 keeps none.
+	// MaxSkills is the number of most recently loaded skills that are kept. Default 5; 0 keeps none.
 	MaxSkills *int
 	// MaxTokensPerSkill is from which size on a skill is cut. Default 5000.
 	MaxTokensPerSkill *int
-	// SkillsTokenBudget is what all may take together. Default 25000.
+	// SkillsTokenBudget limits the tokens of all together. Default 25000.
 	SkillsTokenBudget *int
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Rule is what a valid history keeps to.
+// Rule names a rule that a valid history keeps.
 type Rule string
 
 // The rules.

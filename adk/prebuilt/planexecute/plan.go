@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Plan is what the planner makes. The model writes it as JSON, the executor works on its first step, and the replanner
+// Plan is the output of the planner. The model writes it as JSON, the executor works on its first step, and the replanner
 // makes a new one of what is left.
 //
 // The default plan is {"steps":["…","…"]}. The type of a plan of your own must be registered (see schema.RegisterName)
@@ -33,7 +33,7 @@ type ExecutedStep struct {
 	Step, Result string
 }
 
-// Response is what the replanner calls the respond tool with, to end the run.
+// Response holds the arguments of the replanner's call of the respond tool, which ends the run.
 type Response struct {
 	// Response is the answer to the user.
 	Response string `json:"response"`

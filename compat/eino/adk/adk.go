@@ -97,14 +97,14 @@ type AddressSegmentType = weft.AddressSegmentType
 // Agent is an agent on ordinary messages.
 type Agent = weft.Agent
 
-// AgentAction is what an agent wants the runtime to do.
+// AgentAction asks the runtime to do something for an agent.
 type AgentAction = weft.AgentAction
 
-// AgentCallbackInput is what callback handlers get at the start of an agent on ordinary messages: the input of a new
+// AgentCallbackInput is passed to callback handlers at the start of an agent on ordinary messages: the input of a new
 // run, or what a resumed one continues from.
 type AgentCallbackInput = weft.AgentCallbackInput
 
-// AgentCallbackOutput is what callback handlers get when an agent on ordinary messages begins to speak: its events, a
+// AgentCallbackOutput is passed to callback handlers when an agent on ordinary messages begins to speak: its events, a
 // copy of the handler's own, to be read in a goroutine of its own.
 type AgentCallbackOutput = weft.AgentCallbackOutput
 
@@ -144,7 +144,7 @@ type AgentRunOption = weft.AgentRunOption
 // AgentToolOption is an option of [NewAgentTool].
 type AgentToolOption = weft.AgentToolOption
 
-// AgentToolOptions is what the options of [NewAgentTool] change.
+// AgentToolOptions holds the settings that options of [NewAgentTool] change.
 type AgentToolOptions = weft.AgentToolOptions
 
 // AgenticCallbackInput is the input of agents on agentic messages.
@@ -190,7 +190,7 @@ type ChatModelAgent = weft.ChatModelAgent
 // ChatModelAgentConfig configures a [ChatModelAgent].
 type ChatModelAgentConfig = weft.ChatModelAgentConfig
 
-// ChatModelAgentContext is what a run starts with. BeforeAgent may change it for that run.
+// ChatModelAgentContext holds the settings at the start of a run. BeforeAgent may change it for that run.
 type ChatModelAgentContext = weft.ChatModelAgentContext
 
 // ChatModelAgentInterruptInfo is the Data of the interrupt of a chat model agent.
@@ -199,7 +199,7 @@ type ChatModelAgentInterruptInfo = weft.ChatModelAgentInterruptInfo
 // ChatModelAgentMiddleware is the middleware of agents on ordinary messages.
 type ChatModelAgentMiddleware = weft.ChatModelAgentMiddleware
 
-// ChatModelAgentResumeData is what a chat model agent can be given when it is resumed.
+// ChatModelAgentResumeData holds data for a chat model agent that is resumed.
 type ChatModelAgentResumeData = weft.ChatModelAgentResumeData
 
 // ChatModelAgentState is the state of agents on ordinary messages.
@@ -224,10 +224,10 @@ type EnhancedStreamableToolCallEndpoint = weft.EnhancedStreamableToolCallEndpoin
 // ExitTool lets a model end the run, with its arguments as the result. Set it as Exit of an agent's configuration.
 type ExitTool = weft.ExitTool
 
-// FailoverContext is what [ModelFailoverConfig].GetFailoverModel knows when it chooses.
+// FailoverContext describes the failed attempt to [ModelFailoverConfig].GetFailoverModel.
 type FailoverContext[M MessageType] = weft.FailoverContext[M]
 
-// FinalAnswerDecision is what BeforeFinalAnswer says about an answer.
+// FinalAnswerDecision is the verdict of BeforeFinalAnswer about an answer.
 type FinalAnswerDecision = weft.FinalAnswerDecision
 
 // GenInputResult is the plan of a turn.
@@ -376,7 +376,7 @@ type TurnLoop[T any, M MessageType] = weft.TurnLoop[T, M]
 // the loop. An immediate stop also cancels GenInput, GenResume and PrepareAgent.
 type TurnLoopConfig[T any, M MessageType] = weft.TurnLoopConfig[T, M]
 
-// TurnLoopExitState is what is left of a loop that has ended. Every item was consumed by a turn, dropped by
+// TurnLoopExitState holds the remains of a loop that has ended. Every item was consumed by a turn, dropped by
 // GenInput, GenResume or a preempted turn, or is in exactly one of the lists.
 type TurnLoopExitState[T any, M MessageType] = weft.TurnLoopExitState[T, M]
 
@@ -394,10 +394,10 @@ type TypedAgentCallbackOutput[M MessageType] = weft.TypedAgentCallbackOutput[M]
 // not be changed.
 type TypedAgentEvent[M MessageType] = weft.TypedAgentEvent[M]
 
-// TypedAgentInput is what an agent is asked.
+// TypedAgentInput is the input of an agent.
 type TypedAgentInput[M MessageType] = weft.TypedAgentInput[M]
 
-// TypedAgentOutput is what an agent says.
+// TypedAgentOutput is the output of an agent.
 type TypedAgentOutput[M MessageType] = weft.TypedAgentOutput[M]
 
 // TypedBaseChatModelAgentMiddleware has every hook and does nothing in it. It may be embedded by value or as a nil
@@ -416,7 +416,7 @@ type TypedChatModelAgentConfig[M MessageType] = weft.TypedChatModelAgentConfig[M
 // methods that you need: a method that is left to the base costs nothing in a run.
 type TypedChatModelAgentMiddleware[M MessageType] = weft.TypedChatModelAgentMiddleware[M]
 
-// TypedChatModelAgentState is what the hooks of a run see and change: the history, and the tools that the model is
+// TypedChatModelAgentState is the state that hooks of a run read and change: the history, and the tools that the model is
 // offered. Its slices may be appended to; elements that are there already must be replaced, not changed.
 type TypedChatModelAgentState[M MessageType] = weft.TypedChatModelAgentState[M]
 

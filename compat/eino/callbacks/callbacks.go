@@ -24,12 +24,12 @@ const (
 	TimingOnStartWithStreamInput = weft.TimingOnStartWithStreamInput
 )
 
-// CallbackInput is what a component was called with. The package of each component kind has a ConvCallbackInput that
+// CallbackInput holds the arguments of a component's call. The package of each component kind has a ConvCallbackInput that
 // turns it into that kind's payload.
 type CallbackInput = weft.CallbackInput
 
-// CallbackOutput is what a component returned. The package of each component kind has a ConvCallbackOutput that turns
-// it into that kind's payload.
+// CallbackOutput holds the result of a component's call. The package of each component kind has a ConvCallbackOutput that
+// turns it into that kind's payload.
 type CallbackOutput = weft.CallbackOutput
 
 // CallbackTiming is the moment a handler is called at.

@@ -196,7 +196,7 @@ type AgenticMessage = weft.AgenticMessage
 // AgenticMessagesTemplate is [MessagesTemplate] for agentic messages.
 type AgenticMessagesTemplate = weft.AgenticMessagesTemplate
 
-// AgenticResponseMeta is what a provider reports about one response of an agentic model. At most one of the extensions
+// AgenticResponseMeta holds a provider's report about one response of an agentic model. At most one of the extensions
 // is set.
 type AgenticResponseMeta = weft.AgenticResponseMeta
 
@@ -321,7 +321,7 @@ type MCPToolCall = weft.MCPToolCall
 // MCPToolCallError says how an [MCPToolCall] failed.
 type MCPToolCallError = weft.MCPToolCallError
 
-// MCPToolResult is what an [MCPToolCall] gave.
+// MCPToolResult is the result of an [MCPToolCall].
 type MCPToolResult = weft.MCPToolResult
 
 // Message is one entry of a conversation with a chat model, or one chunk of such an entry while it is streamed.
@@ -369,7 +369,8 @@ type MessageParseFrom = weft.MessageParseFrom
 // MessageParser turns a message into a value.
 type MessageParser[T any] = weft.MessageParser[T]
 
-// MessagePartCommon is what all media parts have: where the data is and what it is. One of URL and Base64Data is set.
+// MessagePartCommon holds the fields of all media parts: the place of the data and its type. One of URL and Base64Data is
+// set.
 type MessagePartCommon = weft.MessagePartCommon
 
 // MessageStreamingMeta is the place of a streamed part in the finished message.
@@ -393,7 +394,7 @@ type PromptTokenDetails = weft.PromptTokenDetails
 // Reasoning is a piece of the model's thinking.
 type Reasoning = weft.Reasoning
 
-// ResponseMeta is what a provider reports about one response of a chat model.
+// ResponseMeta holds a provider's report about one response of a chat model.
 type ResponseMeta = weft.ResponseMeta
 
 // RoleType says who a [Message] comes from.
@@ -402,7 +403,7 @@ type RoleType = weft.RoleType
 // ServerToolCall is the model's call of a tool that the provider runs, such as web search.
 type ServerToolCall = weft.ServerToolCall
 
-// ServerToolResult is what a [ServerToolCall] gave.
+// ServerToolResult is the result of a [ServerToolCall].
 type ServerToolResult = weft.ServerToolResult
 
 // SourceEOF is the error item by which a reader of [MergeNamedStreamReaders] reports that one of its sources has ended.
@@ -424,7 +425,7 @@ type StreamingMeta = weft.StreamingMeta
 // maximum of each field.
 type TokenUsage = weft.TokenUsage
 
-// ToolArgument is what a tool is called with.
+// ToolArgument holds the arguments of a call of a tool.
 type ToolArgument = weft.ToolArgument
 
 // ToolCall is one call of a tool that the model asks for.

@@ -19,7 +19,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// DefaultBaseURL is where requests go when a [Config] names no other place.
+// DefaultBaseURL is the address of requests when a [Config] names no other.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
 
 // Config configures an [Embedder]. Printing it shows neither keys nor headers.

@@ -19,7 +19,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// DefaultBaseURL is where Ollama listens.
+// DefaultBaseURL is the address that Ollama listens on.
 const DefaultBaseURL = "http://localhost:11434"
 
 // Config configures an [Embedder]. Printing it shows neither keys nor headers.

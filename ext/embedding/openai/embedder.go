@@ -26,10 +26,10 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// DefaultBaseURL is where requests go when a [Config] names no other place.
+// DefaultBaseURL is the address of requests when a [Config] names no other.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// EncodingFormat is how the server writes vectors. Both are read from every server.
+// EncodingFormat sets the format in which the server writes vectors. Both are read from every server.
 type EncodingFormat string
 
 const (

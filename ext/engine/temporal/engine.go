@@ -55,8 +55,8 @@ type Config struct {
 	// KeepEvents is the time for which the events of a run stay after its end: see dispatch.TypedDispatcher.Sweep, which
 	// [TypedEngine.Reconcile] calls.
 	KeepEvents time.Duration
-	// Details is what pages of Temporal show of a run. It should not say what is in the run. The default names the agent
-	// and the kinds of the questions.
+	// Details returns the text that pages of Temporal show of a run. It should not say what is in the run. The default
+	// names the agent and the kinds of the questions.
 	Details func(checkpoint.RunInfo) string
 }
 

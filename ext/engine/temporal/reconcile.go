@@ -22,11 +22,11 @@ const overdueAfter = time.Minute
 // ErrTerminated is the reason for which a run failed whose workflow was terminated.
 var ErrTerminated = errors.New("its workflow was terminated in Temporal")
 
-// Reconciled is what [TypedEngine.Reconcile] did.
+// Reconciled reports the changes of [TypedEngine.Reconcile].
 type Reconciled struct {
 	// Signaled are runs that were due for a minute and that their workflow did not know of, or that had none.
 	Signaled int
-	// Failed are those whose workflow was terminated.
+	// Failed lists the runs whose workflow was terminated.
 	Failed int
 }
 

@@ -29,7 +29,7 @@ const (
 	longestRelease  = 15 * time.Minute
 )
 
-// RemoteOptions is where and how the calls of a remote tool are executed.
+// RemoteOptions configures where and how the calls of a remote tool are executed.
 type RemoteOptions struct {
 	// Activity is the type of the activity, which workers of the application register, in any language: its argument is a
 	// [RemoteCall], and its result a string. The default is the name of the tool.

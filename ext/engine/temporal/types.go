@@ -52,7 +52,7 @@ const (
 	ErrTypeBroken  = "weft.Broken"
 )
 
-// RunOptions is how the workflow of a run executes it. The zero value works.
+// RunOptions configures how the workflow of a run executes it. The zero value works.
 type RunOptions struct {
 	// TaskQueue is the task queue of the workers, and IDPrefix begins the IDs of workflows. The defaults are those of
 	// [Config]. Tenant is that of [Config].
@@ -97,7 +97,7 @@ type RunInput struct {
 	Options RunOptions
 }
 
-// RunResult is what a workflow returns whose run is done. What the agent said is in the store.
+// RunResult is the result of a workflow whose run is done. What the agent said is in the store.
 type RunResult struct {
 	ID     string
 	Status checkpoint.Status
@@ -132,7 +132,7 @@ type Answer struct {
 	// more than 64 KiB is refused, with an error of type [ErrTypeInvalid]: [TypedEngine.Answer] puts it into the store.
 	Point string
 	Data  json.RawMessage
-	// By is who answers, as the application names people.
+	// By names the person who answers, in the application's terms.
 	By string `json:",omitempty"`
 }
 
@@ -143,7 +143,7 @@ type Stop struct {
 	Immediate bool          `json:",omitempty"`
 	Timeout   time.Duration `json:",omitempty"`
 	Reason    string        `json:",omitempty"`
-	// By is who asks for it.
+	// By names the person who asks for it.
 	By string `json:",omitempty"`
 	// Children: the runs that it waits for are stopped, too, and theirs.
 	Children bool `json:",omitempty"`
@@ -172,7 +172,7 @@ type outcome struct {
 	// WakeIn is the time at which the run is to be looked at again by itself, and LookIn when it is if the end of a run
 	// that it waits for may be missed. 0 is never.
 	WakeIn, LookIn time.Duration `json:",omitempty"`
-	// Details is what pages show.
+	// Details is the text for pages.
 	Details string `json:",omitempty"`
 }
 

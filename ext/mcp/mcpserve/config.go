@@ -36,12 +36,12 @@ type Config struct {
 	// MaxRuns is the number of calls that may run at once. A client that calls beyond that reads that the server is busy.
 	// Default: no limit.
 	MaxRuns int
-	// MaxTime is how long a call may run. Default: no limit.
+	// MaxTime limits the time of a call. Default: no limit.
 	MaxTime time.Duration
 	// MaxText and MaxMedia bound a result, in bytes of text and of decoded media. Defaults: 1 MiB, 8 MiB.
 	MaxText, MaxMedia int
-	// ErrorText is what clients read about an error. The default is a fixed text, since the text of an error may hold
-	// secrets; errors of tools about their arguments are shown.
+	// ErrorText returns the text that clients read about an error. The default is a fixed text, since the text of an error
+	// may hold secrets; errors of tools about their arguments are shown.
 	ErrorText func(error) string
 	// Callbacks see each request, and all that runs for it: agents, models, tools. Handlers that are registered for the
 	// process see it anyway. See [ComponentOfServer].

@@ -25,7 +25,7 @@ const mostFiles = 1_000
 
 // FilesOptions say which files are served.
 type FilesOptions struct {
-	// Name is what addresses begin with: files://NAME/path. It has lower-case letters, digits and hyphens. Required.
+	// Name begins the addresses: files://NAME/path. It has lower-case letters, digits and hyphens. Required.
 	Name string
 	// Backend has the files. Required.
 	Backend filesystem.Backend

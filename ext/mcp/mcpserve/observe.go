@@ -29,7 +29,7 @@ const ComponentOfServer components.Component = "MCPServer"
 // SessionType is the RunInfo.Type of a session: see [ComponentOfServer].
 const SessionType = "session"
 
-// CallbackInput is what is known of a request when it begins.
+// CallbackInput describes a request when it begins.
 type CallbackInput struct {
 	// Method is the method of the protocol, and Target the tool, prompt or resource.
 	Method, Target string
@@ -41,11 +41,11 @@ type CallbackInput struct {
 // TraceAttributes are attributes for a span, with the names of the conventions of OpenTelemetry, for reading.
 func (c *CallbackInput) TraceAttributes() map[string]any { return c.attributes }
 
-// TraceContext is what the client says about the trace that the request belongs to: traceparent, tracestate and
+// TraceContext is the client's description of the trace that the request belongs to: traceparent, tracestate and
 // baggage, as far as there are any, for reading. A client can say anything.
 func (c *CallbackInput) TraceContext() map[string]string { return c.trace }
 
-// CallbackOutput is what is known of a request when it was answered.
+// CallbackOutput describes a request when it was answered.
 type CallbackOutput struct {
 	// ToolFailed: the result of the tool says that it is an error.
 	ToolFailed bool

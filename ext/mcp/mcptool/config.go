@@ -20,7 +20,7 @@ import (
 
 // Config configures [New]. Name is required, and exactly one of Command, URL and Transport.
 type Config struct {
-	// Name is what errors, logs and questions call the server.
+	// Name is the name of the server in errors, logs and questions.
 	Name string
 
 	// Command is a program that speaks MCP on its standard input and output, and its arguments.
@@ -58,7 +58,7 @@ type Config struct {
 
 	// ConnectTimeout limits the time that one attempt to connect takes. Default: 15 s.
 	ConnectTimeout time.Duration
-	// Timeout is how long the server may be silent in a request: no result and no progress. Default: 60 s.
+	// Timeout limits the silence of the server in a request: no result and no progress. Default: 60 s.
 	Timeout time.Duration
 	// MaxTime limits the time that a request takes in all. Default: no limit.
 	MaxTime time.Duration
@@ -100,7 +100,7 @@ type Config struct {
 	// that reports the mistake to the model.
 	CheckOutput bool
 
-	// Roots are what the server may see of the machine. nil says nothing about roots.
+	// Roots lists the folders that the server may see. nil says nothing about roots.
 	Roots []*mcp.Root
 	// Sampling lets the server ask a model.
 	Sampling *Sampling

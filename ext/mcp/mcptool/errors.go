@@ -34,7 +34,7 @@ const (
 	TooLarge ErrorKind = "too_large"
 )
 
-// CallError is what failed between a [Server] and the program behind it.
+// CallError is a failure between a [Server] and the program behind it.
 type CallError struct {
 	// Server is the name in the configuration.
 	Server string

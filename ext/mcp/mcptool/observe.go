@@ -27,7 +27,7 @@ const ComponentOfClient components.Component = "MCPClient"
 // SessionType is the RunInfo.Type of a connection: see [ComponentOfClient].
 const SessionType = "session"
 
-// CallbackInput is what is known of a request when it begins.
+// CallbackInput describes a request when it begins.
 type CallbackInput struct {
 	// Server is the name of the [Server], Method that of the protocol, and Target the tool, prompt or resource.
 	Server, Method, Target string
@@ -38,7 +38,7 @@ type CallbackInput struct {
 // TraceAttributes are attributes for a span, with the names of the conventions of OpenTelemetry, for reading.
 func (c *CallbackInput) TraceAttributes() map[string]any { return c.attributes }
 
-// CallbackOutput is what is known of a request when it was answered.
+// CallbackOutput describes a request when it was answered.
 type CallbackOutput struct {
 	// ToolFailed: the result of the tool says that it is an error.
 	ToolFailed bool

@@ -29,7 +29,7 @@ type Question struct {
 	// Server is the name of the [Server], and Tool the name that the server gives its tool.
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
-	// Inputs are what is asked, ordered by ID.
+	// Inputs lists the questions, ordered by ID.
 	Inputs []Input `json:"inputs"`
 	// Refused says why the answers before were not taken, "" if there were none.
 	Refused string `json:"refused,omitempty"`
@@ -70,7 +70,7 @@ const (
 // Answer answers an [Input].
 type Answer struct {
 	Action string `json:"action"`
-	// Content is what the user filled in, with Accept. What it lacks has the defaults of the schema.
+	// Content holds the user's input, with Accept. What it lacks has the defaults of the schema.
 	Content map[string]any `json:"content,omitempty"`
 }
 

@@ -15,7 +15,7 @@ import (
 type Backend interface {
 	// System is the name of the service for traces and prices, as model.HasProvider returns it: "aws.bedrock", …
 	System() string
-	// BaseURL is where requests go if Config.BaseURL is not set.
+	// BaseURL is the address of requests if Config.BaseURL is not set.
 	BaseURL() string
 	// Omits lists the fields that the service does not take: names of fields of the request, and "tools.name" for those
 	// of tools. They are left out, or it is an error if somebody set them.
@@ -42,7 +42,7 @@ type BackendRequest struct {
 	Headers map[string]string
 	// Betas are the names in anthropic-beta.
 	Betas []string
-	// Body is what is sent.
+	// Body is the body of the request.
 	Body kit.Object
 }
 

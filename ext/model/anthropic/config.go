@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// DefaultBaseURL is where requests go when a [Config] names no other place.
+// DefaultBaseURL is the address of requests when a [Config] names no other.
 const DefaultBaseURL = "https://api.anthropic.com"
 
 // Config configures a model. Only Model is always required; zero values leave a setting to the server. A Config may be
@@ -74,7 +74,7 @@ type Config struct {
 	// OnMissingThinking says what to do when thinking with a budget is on, but the turn that waits for results of tools
 	// has none that can be sent back, which the API refuses. Default [MissingThinkingDisable].
 	OnMissingThinking MissingThinking
-	// ReasoningEffort is how much work the model puts into the answer: "low", "medium", "high", … Newer models only.
+	// ReasoningEffort sets the effort of the model for the answer: "low", "medium", "high", … Newer models only.
 	ReasoningEffort string
 	// DisableParallelToolUse, pointing to true, has the model call one tool at a time.
 	DisableParallelToolUse *bool

@@ -11,7 +11,7 @@ import (
 type Thinking struct {
 	// Type is "adaptive", "enabled" or "disabled".
 	Type string
-	// BudgetTokens is how much an enabled model may think: at least 1024, and less than the limit of the answer.
+	// BudgetTokens limits the thinking of an enabled model: at least 1024, and less than the limit of the answer.
 	BudgetTokens int
 	// Display says what of the thinking is shown: "summarized" or "omitted".
 	Display string

@@ -15,7 +15,7 @@ const (
 	SystemVertex = "gcp.vertex_ai"
 )
 
-// DefaultBaseURL is where requests go unless a [Config] says otherwise.
+// DefaultBaseURL is the address of requests unless a [Config] says otherwise.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
 
 // A Backend is a service that runs Gemini, with its address and its credentials. Packages gemini/vertex and
@@ -26,7 +26,7 @@ type Backend interface {
 	// BaseURL is the address with the version of the API, for example "https://aiplatform.googleapis.com/v1beta1". It is
 	// used if Config.BaseURL is not set.
 	BaseURL() string
-	// Parent is what resources on Vertex are below, "projects/P/locations/L", and empty elsewhere.
+	// Parent is the prefix of resources on Vertex, "projects/P/locations/L", and empty elsewhere.
 	Parent() string
 	// Authorize puts the credentials into an attempt of a request, and returns the secrets among them.
 	Authorize(req *http.Request) (secrets []string, err error)

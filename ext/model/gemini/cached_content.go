@@ -22,7 +22,7 @@ type CacheConfig struct {
 
 // CachedContent is a prefix that the service keeps.
 type CachedContent struct {
-	// Name is what [WithCachedContentName] takes.
+	// Name is the name for [WithCachedContentName].
 	Name       string    `json:"name"`
 	Model      string    `json:"model"`
 	CreateTime time.Time `json:"createTime"`

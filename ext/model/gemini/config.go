@@ -74,13 +74,13 @@ type Config struct {
 	ResponseMIMEType string
 	// SchemaMode says in which of two fields the schemas of tools and answers are sent. Default [SchemaModeJSON].
 	SchemaMode SchemaMode
-	// ResponseModalities are what the answer may have: "TEXT", "IMAGE", "AUDIO".
+	// ResponseModalities lists the modalities that the answer may have: "TEXT", "IMAGE", "AUDIO".
 	ResponseModalities []string
 	// ImageConfig says what images the model makes.
 	ImageConfig *ImageConfig
 	// SpeechConfig says how the model speaks, as the API documents it.
 	SpeechConfig map[string]any
-	// MediaResolution is how closely the model looks at media: "MEDIA_RESOLUTION_LOW", …
+	// MediaResolution sets the resolution at which the model sees media: "MEDIA_RESOLUTION_LOW", …
 	MediaResolution string
 	// ResponseLogprobs asks for the log probabilities of the answer; Logprobs for those of so many alternatives, too.
 	ResponseLogprobs bool

@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// ModelInfo is what the service says about a model. Vertex says less.
+// ModelInfo is the service's description of a model. Vertex says less.
 type ModelInfo struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`

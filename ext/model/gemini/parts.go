@@ -202,7 +202,7 @@ type ExecutableCode struct {
 	Code     string `json:"code"`
 }
 
-// CodeExecutionResult is what running the code gave: "OUTCOME_OK" and what was printed, or an error.
+// CodeExecutionResult is the result of running the code: "OUTCOME_OK" and its output, or an error.
 type CodeExecutionResult struct {
 	ID      string `json:"id"`
 	Outcome string `json:"outcome"`

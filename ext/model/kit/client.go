@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ClientConfig is how a [Client] reaches a server. It is what the Configs of all adapters have in common.
+// ClientConfig configures how a [Client] reaches a server. The Configs of all adapters have these fields.
 type ClientConfig struct {
 	// Provider is the name that errors begin with: "openai", "anthropic", … Required.
 	Provider string
@@ -33,7 +33,8 @@ type ClientConfig struct {
 	// Refreshes says that Authorize may give other credentials when it is called again, as those of a token source:
 	// then a request that the server refused with 401 is sent once more.
 	Refreshes bool
-	// Secrets are what no error may show, besides what Authorize returns and what headers and parameters hold.
+	// Secrets lists texts that no error may show, in addition to what Authorize returns and what headers and parameters
+	// hold.
 	Secrets []string
 	// Timeout limits every attempt, from the connection to the last byte of the answer. 0 for none.
 	Timeout time.Duration
@@ -158,7 +159,7 @@ type Request struct {
 	Stream bool
 	// Headers replace those of the client.
 	Headers map[string]string
-	// Secrets are what no error about this request may show, besides what the client and the headers have.
+	// Secrets lists texts that no error about this request may show, in addition to what the client and the headers have.
 	Secrets []string
 }
 

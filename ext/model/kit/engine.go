@@ -37,7 +37,7 @@ type Chunks[M Message] interface {
 
 // Info says who answers.
 type Info struct {
-	// Type is what callback handlers and logs call the model: "OpenAI", "Claude", …
+	// Type is the name of the model for callback handlers and logs: "OpenAI", "Claude", …
 	Type string
 	// Provider is the name in errors, and System the one that model.HasProvider returns: "openai", "gcp.gemini", …
 	Provider, System string
@@ -52,7 +52,7 @@ type Info struct {
 	RawHook RawHook
 }
 
-// Settings are what a call runs with.
+// Settings holds the settings of a call.
 type Settings struct {
 	*model.Options
 	// ServerTools are the tools that the provider runs, for callback handlers.

@@ -76,7 +76,7 @@ func (k Kind) Retryable() bool {
 	return false
 }
 
-// APIError is what a server answered instead of a message, with an error status or in the middle of a stream. Texts
+// APIError is the answer of a server instead of a message, with an error status or in the middle of a stream. Texts
 // are the server's, without the credentials of the request should it repeat them. It survives JSON.
 type APIError struct {
 	// Provider is the adapter that asked: "openai", "anthropic", "gemini", …
@@ -96,7 +96,7 @@ type APIError struct {
 	RequestID string `json:"request_id,omitempty"`
 	// Kind is the class of the error; errors.Is finds it.
 	Kind Kind `json:"kind,omitempty"`
-	// Raw is what the server sent, shortened.
+	// Raw is the server's text, shortened.
 	Raw string `json:"raw,omitempty"`
 }
 

@@ -59,7 +59,7 @@ type StoppedError struct {
 	Finish   Finish
 	// Reason is the provider's word.
 	Reason string
-	// Detail is what else the provider said.
+	// Detail holds more of the provider's report.
 	Detail string
 }
 
@@ -75,7 +75,7 @@ func (e *StoppedError) Error() string {
 	return text
 }
 
-// ErrorType is how the answer ended, for traces and logs: see adk.ErrorType.
+// ErrorType names the end of the answer, for traces and logs: see adk.ErrorType.
 func (e *StoppedError) ErrorType() string { return string(e.Finish) }
 
 // Is reports whether target is the [Kind] of the error.

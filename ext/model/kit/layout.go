@@ -15,7 +15,7 @@ const layoutKey = "layout"
 type layoutEntry struct {
 	// Type is the type of the block.
 	Type schema.ContentBlockType `json:"t"`
-	// Length is how many bytes of Content or ReasoningContent belong to it.
+	// Length is the number of bytes of Content or ReasoningContent that belong to it.
 	Length int `json:"n,omitempty"`
 	// ID is the ID of the call.
 	ID string `json:"id,omitempty"`

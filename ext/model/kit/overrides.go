@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Overrides are what options of one call change in a request as a whole. Adapters embed it in the options of their
+// Overrides holds changes to a whole request by options of one call. Adapters embed it in the options of their
 // calls. The zero value changes nothing. Its methods leave copies of it as they are.
 type Overrides struct {
 	headers   map[string]string

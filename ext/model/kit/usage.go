@@ -52,7 +52,7 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Counts are what a service counts, in its own sense.
+// Counts holds the counts of a service, in its own sense.
 type Counts struct {
 	// Prompt and Completion are the tokens of the request and of the answer, and Total is what the service adds up.
 	Prompt, Completion, Total Count

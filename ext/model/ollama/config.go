@@ -15,7 +15,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// DefaultBaseURL is where Ollama listens.
+// DefaultBaseURL is the address that Ollama listens on.
 const DefaultBaseURL = "http://localhost:11434"
 
 // Config configures a [ChatModel]. Only Model is required; zero values leave a setting to the server and the model. A
@@ -67,7 +67,7 @@ type Config struct {
 	ForeignThinking kit.ForeignThinking
 }
 
-// Thinking is whether, and how much, a model thinks.
+// Thinking says whether, and how much, a model thinks.
 type Thinking string
 
 const (

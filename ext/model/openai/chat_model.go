@@ -22,7 +22,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// APIError is what a server answered instead of a message.
+// APIError is the answer of a server instead of a message.
 type APIError = kit.APIError
 
 // A ChatModel is a model.ToolCallingChatModel on the Chat Completions API. It is safe for concurrent use. It fires its

@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// DefaultBaseURL is where requests go when a [Config] names no other place.
+// DefaultBaseURL is the address of requests when a [Config] names no other.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Config configures a [ChatModel]. Only Model is always required; zero values leave a setting to the server. A Config
@@ -79,7 +79,7 @@ type Config struct {
 	Store *bool
 	// User says to the server's abuse detection who asks. Do not send names or addresses.
 	User string
-	// SafetyIdentifier is what OpenAI wants instead of User by now: a stable hash of who asks.
+	// SafetyIdentifier is OpenAI's successor of User: a stable hash of the end user.
 	SafetyIdentifier string
 	// PromptCacheKey brings requests with the same beginning to the same prompt cache.
 	PromptCacheKey string
@@ -100,7 +100,7 @@ type Config struct {
 	ParallelToolCalls *bool
 	// ResponseFormat makes the model answer in JSON.
 	ResponseFormat *ResponseFormat
-	// Modalities are what the answer may consist of, such as "text" and "audio"; Audio says how the latter sounds.
+	// Modalities lists the modalities of the answer, such as "text" and "audio"; Audio says how the latter sounds.
 	Modalities []string
 	Audio      *AudioOptions
 	// Prediction is a text that the answer will repeat for the most part, which makes it faster.
@@ -185,9 +185,9 @@ func (o *PromptCacheOptions) wire() kit.Object {
 type MaxTokensField string
 
 const (
-	// MaxTokensFieldMaxCompletionTokens is what OpenAI has now. It counts reasoning, too.
+	// MaxTokensFieldMaxCompletionTokens is OpenAI's present field. It counts reasoning, too.
 	MaxTokensFieldMaxCompletionTokens MaxTokensField = "max_completion_tokens"
-	// MaxTokensFieldMaxTokens is what most compatible servers know.
+	// MaxTokensFieldMaxTokens is the field of most compatible servers.
 	MaxTokensFieldMaxTokens MaxTokensField = "max_tokens"
 )
 

@@ -30,7 +30,7 @@ const (
 // extraContentKey is a key of ToolCall.Extra.
 const extraContentKey = "openai_extra_content"
 
-// ResponseInfo is what a server says about a response besides the answer. Each field may be empty.
+// ResponseInfo holds the server's report about a response, without the answer. Each field may be empty.
 type ResponseInfo struct {
 	// ID is the server's name of the response; RequestID that of the request, which its support asks for.
 	ID, RequestID string
@@ -40,8 +40,8 @@ type ResponseInfo struct {
 	ServiceTier string
 	// SystemFingerprint changes with the server's software.
 	SystemFingerprint string
-	// FilterResults are what Azure's content filter says of the prompt and the answer, as JSON objects one behind the
-	// other.
+	// FilterResults holds the verdicts of Azure's content filter on the prompt and the answer, as JSON objects one behind
+	// the other.
 	FilterResults string
 }
 

@@ -36,7 +36,7 @@ type Profile struct {
 	Reasoning ReasoningRule
 	// Knob writes Config.ReasoningEffort and Config.Thinking.
 	Knob ThinkingKnob
-	// ToolCallID is what the server takes as the ID of a call.
+	// ToolCallID is the rule for IDs of calls.
 	ToolCallID ToolCallIDRule
 	// OmitStrict leaves strict out of tools and answer schemas.
 	OmitStrict bool
@@ -97,7 +97,7 @@ const (
 	ReasoningRequired ReasoningRule = "required"
 )
 
-// ThinkingKnob is how a server is asked to think.
+// ThinkingKnob selects the way to ask a server to think.
 type ThinkingKnob string
 
 const (
@@ -117,7 +117,7 @@ const (
 	KnobNone ThinkingKnob = "none"
 )
 
-// ToolCallIDRule is what a server takes as the ID of a call. Other IDs are changed, in the call and its result alike.
+// ToolCallIDRule is a server's rule for IDs of calls. Other IDs are changed, in the call and its result alike.
 type ToolCallIDRule string
 
 const (
@@ -139,7 +139,7 @@ func (r ToolCallIDRule) rule() kit.IDRule {
 	return kit.IDRule{}
 }
 
-// EmptyContent is how an answer without text is sent.
+// EmptyContent selects the form in which an answer without text is sent.
 type EmptyContent string
 
 const (

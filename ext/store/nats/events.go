@@ -25,7 +25,7 @@ type EventsConfig struct {
 	InMemory bool
 	// Replicas is on how many servers of a cluster the stream is, if OpenEvents makes it. The default is 1.
 	Replicas int
-	// MaxBytes is how large the stream may become, if OpenEvents makes it: then the oldest events are removed. The default
+	// MaxBytes limits the size of the stream, if OpenEvents makes it: then the oldest events are removed. The default
 	// is 1 GiB.
 	MaxBytes int64
 }

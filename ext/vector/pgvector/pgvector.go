@@ -29,7 +29,7 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// Schema is the place where the tables are. Default: the first schema of the connection's search_path that has them.
 	Schema string
-	// Table is where documents are kept, unless a call says WithIndex, which names another table. Default "documents".
+	// Table names the table of the documents, unless a call says WithIndex, which names another table. Default "documents".
 	Table string
 	// CreateTable creates the extension, and when something is stored the table and its index, if they are not there.
 	// Otherwise a table that is not there is an error. The table of a caller's must have the columns

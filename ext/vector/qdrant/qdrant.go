@@ -31,8 +31,8 @@ type Config struct {
 	APIKey string
 	// HTTPClient sends the requests. Default http.DefaultClient.
 	HTTPClient *http.Client
-	// Collection is where documents are kept, unless a call says WithIndex, which names another collection. Default
-	// "documents". A collection has one vector without a name, with the distance Cosine.
+	// Collection names the collection of the documents, unless a call says WithIndex, which names another collection.
+	// Default "documents". A collection has one vector without a name, with the distance Cosine.
 	Collection string
 	// CreateCollection creates a collection that is not there when something is stored. Otherwise that is an error.
 	CreateCollection bool

@@ -30,7 +30,7 @@ type Config struct {
 	Client redis.UniversalClient
 	// KeyPrefix begins all keys and the names of search indexes. Default "weft:".
 	KeyPrefix string
-	// Index is where documents are kept, unless a call says WithIndex. Default "documents".
+	// Index names the index of the documents, unless a call says WithIndex. Default "documents".
 	Index string
 	// VectorField is the field of the hash that has the vector, as float32 values. Default "vector".
 	VectorField string

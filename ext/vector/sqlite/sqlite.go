@@ -34,7 +34,7 @@ type Config struct {
 	// DB is a database of the caller's, which stays open when the store is closed. It may contain other tables; those
 	// of the store begin with "weft_". Its connections should have a busy_timeout.
 	DB *sql.DB
-	// Index is where documents are kept, unless a call says WithIndex. A database has any number of indexes. Default
+	// Index names the index of the documents, unless a call says WithIndex. A database has any number of indexes. Default
 	// "documents".
 	Index string
 	// Embedding makes the vectors. Required, unless all calls bring another one with WithEmbedding.

@@ -19,7 +19,7 @@ import (
 
 // Config configures the retriever.
 type Config struct {
-	// Retrievers are those to choose from, by name. There must be one at least. They get the options of the call.
+	// Retrievers holds the retrievers to choose from, by name. There must be one at least. They get the options of the call.
 	Retrievers map[string]retriever.Retriever
 	// Router returns the names of the retrievers to ask. The default is all of them, sorted by name. Choosing none, or
 	// one that is not there, is an error; a name that comes twice counts once.

@@ -159,7 +159,7 @@ func resultOf(b *schema.ContentBlock) (Call, bool) {
 	return Call{}, false
 }
 
-// Extra is what is attached to a message.
+// Extra returns the Extra of a message.
 func Extra[M adk.MessageType](m M) map[string]any {
 	switch m := any(m).(type) {
 	case *schema.Message:
@@ -250,7 +250,7 @@ func of[M adk.MessageType](chat func() *schema.Message, agentic func() *schema.A
 	return any(agentic()).(M)
 }
 
-// Text is what a message says: the texts of its parts joined by newlines, without any its content.
+// Text returns the text of a message: the texts of its parts joined by newlines, without any its content.
 func Text[M adk.MessageType](m M) string {
 	var texts []string
 	add := func(text string) {
@@ -327,7 +327,7 @@ func ResultText[M adk.MessageType](m M, callID string) (string, bool) {
 	return "", false
 }
 
-// Usage is what the provider reported about the tokens of an answer, nil if nothing.
+// Usage returns the provider's report about the tokens of an answer, nil without one.
 func Usage[M adk.MessageType](m M) *schema.TokenUsage {
 	switch m := any(m).(type) {
 	case *schema.Message:
@@ -342,7 +342,7 @@ func Usage[M adk.MessageType](m M) *schema.TokenUsage {
 	return nil
 }
 
-// Served is who served an answer and which model gave it, as far as the provider reported it.
+// Served returns the service and the model of an answer, as far as the provider reported them.
 func Served[M adk.MessageType](m M) (provider, model string) {
 	switch m := any(m).(type) {
 	case *schema.Message:

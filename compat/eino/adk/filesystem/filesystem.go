@@ -31,7 +31,7 @@ type ExecuteRequest = weft.ExecuteRequest
 // ExecuteResponse is the outcome of a command, or a piece of it.
 type ExecuteResponse = weft.ExecuteResponse
 
-// FileContent is what [Backend.Read] returns.
+// FileContent is the result of [Backend.Read].
 type FileContent = weft.FileContent
 
 // FileContentPart is an image or document.

@@ -19,7 +19,7 @@ type CallbackInput = weft.CallbackInput
 // CallbackOutput is passed to handlers when an embedder ends.
 type CallbackOutput = weft.CallbackOutput
 
-// ComponentExtra is what an embedder knows about a call beyond its vectors.
+// ComponentExtra describes a call of an embedder beyond its vectors.
 type ComponentExtra = weft.ComponentExtra
 
 // Config are the settings a call ran with.

@@ -20,7 +20,7 @@ const (
 	TextCitationTypeWebSearchResultLocation TextCitationType = weft.TextCitationTypeWebSearchResultLocation
 )
 
-// AssistantGenTextExtension is what Anthropic adds to a text of the model.
+// AssistantGenTextExtension holds Anthropic's additions to a text of the model.
 type AssistantGenTextExtension = weft.AssistantGenTextExtension
 
 // CitationCharLocation cites a range of characters of a plain-text document.
@@ -35,7 +35,7 @@ type CitationPageLocation = weft.CitationPageLocation
 // CitationWebSearchResultLocation cites a result of a web search.
 type CitationWebSearchResultLocation = weft.CitationWebSearchResultLocation
 
-// ResponseMetaExtension is what Anthropic reports about one response.
+// ResponseMetaExtension holds Anthropic's report about one response.
 type ResponseMetaExtension = weft.ResponseMetaExtension
 
 // StopDetails says why a model refused to continue.

@@ -25,7 +25,7 @@ type GroundingMetadata = weft.GroundingMetadata
 // GroundingSupport says which sources back one segment of the answer.
 type GroundingSupport = weft.GroundingSupport
 
-// ResponseMetaExtension is what Gemini reports about one response.
+// ResponseMetaExtension holds Gemini's report about one response.
 type ResponseMetaExtension = weft.ResponseMetaExtension
 
 // SearchEntryPoint is Google's search suggestion.

@@ -76,7 +76,7 @@ const (
 	TextAnnotationTypeURLCitation           TextAnnotationType = weft.TextAnnotationTypeURLCitation
 )
 
-// AssistantGenTextExtension is what OpenAI adds to a text of the model.
+// AssistantGenTextExtension holds OpenAI's additions to a text of the model.
 type AssistantGenTextExtension = weft.AssistantGenTextExtension
 
 // IncompleteDetails says why a response is incomplete.
@@ -109,7 +109,7 @@ type ResponseError = weft.ResponseError
 // ResponseErrorCode is the provider's code of a failed response.
 type ResponseErrorCode = weft.ResponseErrorCode
 
-// ResponseMetaExtension is what OpenAI reports about one response.
+// ResponseMetaExtension holds OpenAI's report about one response.
 type ResponseMetaExtension = weft.ResponseMetaExtension
 
 // ResponseStatus tracks how far a response has come.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Room is how many bytes of text and of decoded media a result may still have. It is for one goroutine.
+// Room counts the bytes of text and of decoded media that a result may still have. It is for one goroutine.
 type Room struct{ Text, Media int }
 
 // Fit returns as much of a text as there is room for, takes that room, and reports whether all of it fits. What does

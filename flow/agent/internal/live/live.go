@@ -22,7 +22,7 @@ var errClosed = errors.New("the stream of the agent's result was closed")
 
 type key struct{}
 
-// Text is what an agent has to let text through: it reads the answers of its model.
+// Text lets the text of an agent through: it reads the answers of its model.
 type Text struct {
 	// check decides instead of the rule of this package, nil if there is none.
 	check toolcalls.Checker

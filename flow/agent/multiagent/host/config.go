@@ -35,7 +35,7 @@ type MultiAgentConfig struct {
 
 	// Name is the name of the graph, as callback handlers see it. The default is "host multi agent".
 	Name string
-	// HostNodeName is what callback handlers see as the name of the host. The default is "host". The key of the host's
+	// HostNodeName is the name of the host for callback handlers. The default is "host". The key of the host's
 	// node is not changed by it.
 	HostNodeName string
 	// StreamToolCallChecker reports whether a streamed answer of the host calls tools. It should close the stream.
@@ -49,7 +49,7 @@ type MultiAgentConfig struct {
 	Summarizer *Summarizer
 }
 
-// AgentMeta is what the host knows of a specialist. Both fields must be set.
+// AgentMeta describes a specialist to the host. Both fields must be set.
 type AgentMeta struct {
 	// Name is the name of the specialist's tool and the key of its node. It must be unique.
 	Name string

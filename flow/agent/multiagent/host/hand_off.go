@@ -19,7 +19,7 @@ import (
 // HandOffInfo is one call of a specialist by the host.
 type HandOffInfo struct {
 	ToAgentName string
-	// Argument is what the host gave to the call, as JSON.
+	// Argument holds the arguments of the host's call, as JSON.
 	Argument string
 }
 

@@ -27,10 +27,10 @@ var (
 	NewToolResultMiddleware = weft.NewToolResultMiddleware
 )
 
-// Backend is where results are written to. It must be safe for concurrent use.
+// Backend takes the results that are written out. It must be safe for concurrent use.
 type Backend = weft.Backend
 
-// ClearResult is what a handler makes of an old result.
+// ClearResult is a handler's replacement for an old result.
 type ClearResult = weft.ClearResult
 
 // ClearToolResultConfig configures [NewClearToolResult]. nil stands for one without settings.
@@ -42,14 +42,14 @@ type Config = weft.Config
 // ToolDetail is a call of a tool and its result. It is for reading: results are shared.
 type ToolDetail = weft.ToolDetail
 
-// ToolReductionConfig is what is different for one tool. Where it neither skips nor has a handler, the tool is handled
+// ToolReductionConfig overrides settings for one tool. Where it neither skips nor has a handler, the tool is handled
 // as all others are, with Backend if there is one.
 type ToolReductionConfig = weft.ToolReductionConfig
 
 // ToolResultConfig configures [NewToolResultMiddleware].
 type ToolResultConfig = weft.ToolResultConfig
 
-// TruncResult is what a handler makes of a new result.
+// TruncResult is a handler's replacement for a new result.
 type TruncResult = weft.TruncResult
 
 // TypedConfig configures [NewTyped]. Its zero value needs a Backend. Its functions may be called by several runs, and

@@ -25,7 +25,7 @@ const (
 // AgentHub is a hub of agents on ordinary messages.
 type AgentHub = weft.AgentHub
 
-// AgentHubOptions is what an agent on ordinary messages is asked for with.
+// AgentHubOptions describes the agent on ordinary messages that is asked for.
 type AgentHubOptions = weft.AgentHubOptions
 
 // Backend knows the skills. Its methods must be safe for concurrent use.
@@ -40,7 +40,7 @@ type Config = weft.Config
 // ContextMode says who carries out a skill. Anything but the constants means the agent itself.
 type ContextMode = weft.ContextMode
 
-// FrontMatter is what stands at the head of a SKILL.md.
+// FrontMatter holds the fields at the head of a SKILL.md.
 type FrontMatter = weft.FrontMatter
 
 // ModelHub is a hub of models on ordinary messages.
@@ -64,7 +64,7 @@ type ToolDescriptionFunc = weft.ToolDescriptionFunc
 // TypedAgentHub has the agents that carry out forked skills.
 type TypedAgentHub[M adk.MessageType] = weft.TypedAgentHub[M]
 
-// TypedAgentHubOptions is what an agent is asked for with.
+// TypedAgentHubOptions describes the agent that is asked for.
 type TypedAgentHubOptions[M adk.MessageType] = weft.TypedAgentHubOptions[M]
 
 // TypedConfig configures [NewTyped]. Only Backend is required. What is set may be called by several runs at once.
@@ -73,10 +73,10 @@ type TypedConfig[M adk.MessageType] = weft.TypedConfig[M]
 // TypedModelHub has the models that skills ask for.
 type TypedModelHub[M adk.MessageType] = weft.TypedModelHub[M]
 
-// TypedSubAgentInput is what there is to make the messages for an agent that carries out a skill.
+// TypedSubAgentInput holds the material for the messages of an agent that carries out a skill.
 type TypedSubAgentInput[M adk.MessageType] = weft.TypedSubAgentInput[M]
 
-// TypedSubAgentOutput is what an agent that carried out a skill came up with.
+// TypedSubAgentOutput is the output of an agent that carried out a skill.
 type TypedSubAgentOutput[M adk.MessageType] = weft.TypedSubAgentOutput[M]
 
 // New makes the middleware in the form of early versions, which knows no hubs and builds nothing by functions of the

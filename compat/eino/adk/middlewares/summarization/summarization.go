@@ -106,7 +106,7 @@ type TypedCustomizedAction[M adk.MessageType] = weft.TypedCustomizedAction[M]
 // TypedFailoverConfig says how other models are tried.
 type TypedFailoverConfig[M adk.MessageType] = weft.TypedFailoverConfig[M]
 
-// TypedFailoverContext is what a failover attempt starts from.
+// TypedFailoverContext describes the failed attempt to a failover attempt.
 type TypedFailoverContext[M adk.MessageType] = weft.TypedFailoverContext[M]
 
 // TypedFinalizeFunc makes the new history of the old one and what the model answered.
@@ -134,10 +134,10 @@ type TypedRetryConfig[M adk.MessageType] = weft.TypedRetryConfig[M]
 // TypedTokenCounterFunc counts tokens.
 type TypedTokenCounterFunc[M adk.MessageType] = weft.TypedTokenCounterFunc[M]
 
-// TypedTokenCounterInput is what is counted.
+// TypedTokenCounterInput holds the messages and tools to count.
 type TypedTokenCounterInput[M adk.MessageType] = weft.TypedTokenCounterInput[M]
 
-// DefaultFinalize is what the middleware does without a Finalize, but for the hint to a transcript: it returns the
+// DefaultFinalize is used by the middleware without a Finalize, but for the hint to a transcript: it returns the
 // leading system messages and a user message that holds the summary, with the user's own messages put back into it.
 func DefaultFinalize[M adk.MessageType](ctx context.Context, originalMessages []M, summary M) ([]M, error) {
 	return weft.DefaultFinalize[M](ctx, originalMessages, summary)

@@ -61,7 +61,7 @@ type GenPlannerModelInputFn = weft.GenPlannerModelInputFn
 // NewPlan makes an empty plan, for UnmarshalJSON to fill.
 type NewPlan = weft.NewPlan
 
-// Plan is what the planner makes. The model writes it as JSON, the executor works on its first step, and the replanner
+// Plan is the output of the planner. The model writes it as JSON, the executor works on its first step, and the replanner
 // makes a new one of what is left.
 type Plan = weft.Plan
 
@@ -71,7 +71,7 @@ type PlannerConfig = weft.PlannerConfig
 // ReplannerConfig configures [NewReplanner].
 type ReplannerConfig = weft.ReplannerConfig
 
-// Response is what the replanner calls the respond tool with, to end the run.
+// Response holds the arguments of the replanner's call of the respond tool, which ends the run.
 type Response = weft.Response
 
 // New makes the agent that plans, executes and replans. Its name is plan_execute_replan. An interrupt of one of the

@@ -17,7 +17,7 @@ import (
 	weft "github.com/weftgo/weft/flow/agent/multiagent/host"
 )
 
-// AgentMeta is what the host knows of a specialist. Both fields must be set.
+// AgentMeta describes a specialist to the host. Both fields must be set.
 type AgentMeta = weft.AgentMeta
 
 // HandOffInfo is one call of a specialist by the host.
