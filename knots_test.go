@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weftgo/weft/internal/racedetector"
 )
 
 // knotsFile has, by package, how many files the largest knot may have.
@@ -20,6 +22,9 @@ const knotsFile = "testdata/knots.txt"
 // TestKnots_NoPackageGetsMoreTangled computes the largest knot of each package of the core: the files that use each other's
 // declarations in a circle, so that none is read without the others. The numbers of testdata/knots.txt may only fall.
 func TestKnots_NoPackageGetsMoreTangled(t *testing.T) {
+	if racedetector.Enabled {
+		t.Skip("it reads source files, for a minute with the race detector")
+	}
 	files := map[string][]*ast.File{} // by package
 	positions := token.NewFileSet()
 	eachGoFile(t, func(file, text string) {

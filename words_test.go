@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weftgo/weft/internal/racedetector"
 )
 
 var updateWords = flag.Bool("words", false, "list what TestWords counts, and write testdata/words.txt")
@@ -39,6 +41,9 @@ var habits = []struct {
 // TestWords_NoPartGetsMoreOfTheHabits counts the habits in the comments of Go files and in the pages for users. The counts
 // of testdata/words.txt may only fall: go test -run TestWords -words . lists the places, and writes lower counts down.
 func TestWords_NoPartGetsMoreOfTheHabits(t *testing.T) {
+	if racedetector.Enabled {
+		t.Skip("it reads source files, for a minute with the race detector")
+	}
 	counts := map[string]int{}
 	count := func(path, text string, line int) {
 		for _, h := range habits {
