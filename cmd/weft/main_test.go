@@ -240,7 +240,7 @@ func TestVet_RunsAsTheToolOfGoVet(t *testing.T) {
 	vet := exec.Command(tool, "vet", "./runnames", "./quiet")
 	vet.Dir, vet.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	out, err := vet.CombinedOutput()
-	if vet.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "runnames.go:13:64: nothing inside an agent is "+
+	if vet.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "runnames.go:14:64: nothing inside an agent is "+
 		"called ReAct on Weft: its graph has the name of the agent (docs/moving-from-eino.md#callbacks-of-agents)") {
 		t.Errorf("%v\n%s", err, out)
 	}
