@@ -137,9 +137,9 @@ kills:
 # detector, with which make test takes a part of that.
 faults:
 	@WEFT_THOROUGH=1 WEFT_WALKS=20000 $(GO) test -tags weft_stdjson -count 1 -timeout 60m \
-	  -run '_IsWhole|ThereIsRoom|_Conforms|_TakenOver|RandomLives' ./adk/checkpoint ./adk/adktest
+	  -run '_IsWhole|ThereIsRoom|_Conforms|_TakenOver|RandomLives|TakesNoDamaged' ./adk/checkpoint ./adk/adktest
 	@for d in sqlite postgres redis nats; do \
-	  (cd ext/store/$$d && WEFT_THOROUGH=1 $(GO) test -count 1 -timeout 60m -run '_IsWhole|ThereIsRoom|_Conforms$$' .) || exit 1; done
+	  (cd ext/store/$$d && WEFT_THOROUGH=1 $(GO) test -count 1 -timeout 60m -run '_IsWhole|ThereIsRoom|_Conforms$$|TakesNoDamaged' .) || exit 1; done
 soak:
 	@WEFT_SOAK_RUNS=$(RUNS) WEFT_SOAK_SECONDS=$(SECONDS) WEFT_SOAK_SEED=$(SEED) \
 	  $(GO) test -count 1 -timeout 0 -v -run '^TestSoak_' ./adk/adktest
