@@ -2,10 +2,12 @@ package runlog
 
 import (
 	"errors"
+	"runtime/debug"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -28,4 +30,14 @@ func errOf(err error) *Err {
 		e.Message = "its text panics"
 	}
 	return e
+}
+
+// guard calls code of the user's, whose panic becomes an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = safe.NewPanicError(v, debug.Stack())
+		}
+	}()
+	return f()
 }

@@ -42,7 +42,7 @@ func (h *handler) OnStart(ctx context.Context, info *callbacks.RunInfo, input ca
 	parent := h.spanIn(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.phase != recordBegun {
+	if !h.phase.takes() {
 		return ctx
 	}
 	switch info.Component {

@@ -58,7 +58,8 @@ type Stretch struct {
 }
 
 // Log records runs of this process, and reads those of all. It is safe for concurrent use. It has a goroutine for each
-// run that is being recorded and stored. [Log.Close] ends them.
+// run that is being recorded and stored, and for each whose store of events does not answer when the run continues.
+// [Log.Close] ends them.
 type Log struct {
 	conf Config
 
@@ -71,6 +72,8 @@ type Log struct {
 	began chan struct{}
 	// storing are the books that a writer stores, each with what it closes when it ends.
 	storing map[*book]chan struct{}
+	// deferred are the recorders that wait for what is recorded of their runs.
+	deferred map[*recorder]struct{}
 	// writers are those that store events. abort ends them.
 	writers sync.WaitGroup
 	abort   context.Context
@@ -96,7 +99,8 @@ func New(conf Config) *Log {
 			*d.set = d.byDefault
 		}
 	}
-	l := &Log{conf: conf, books: map[string]*book{}, storing: map[*book]chan struct{}{}, began: make(chan struct{})}
+	l := &Log{conf: conf, books: map[string]*book{}, storing: map[*book]chan struct{}{},
+		deferred: map[*recorder]struct{}{}, began: make(chan struct{})}
 	l.abort, l.stop = context.WithCancel(context.Background())
 	return l
 }
@@ -172,6 +176,7 @@ func (l *Log) sourceOf(run string, at Cursor) source {
 // Delete removes everything that is recorded of a run, here and in the store. It is for runs that nobody executes.
 func (l *Log) Delete(ctx context.Context, run string) error {
 	var ends []chan struct{}
+	var lost []*recorder
 	l.mu.Lock()
 	if b := l.books[run]; b != nil {
 		l.forget(b)
@@ -182,7 +187,15 @@ func (l *Log) Delete(ctx context.Context, run string) error {
 			ends = append(ends, end)
 		}
 	}
+	for r := range l.deferred {
+		if r.opts.ID == run {
+			lost = append(lost, r)
+		}
+	}
 	l.mu.Unlock()
+	for _, r := range lost {
+		r.lose()
+	}
 	if l.conf.Store == nil {
 		return nil
 	}
@@ -230,6 +243,12 @@ func (l *Log) SweepFunc(ctx context.Context, age time.Duration, over func(Info) 
 	return n, nil
 }
 
+func (l *Log) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
 // bookOf is the book of a run that is in memory, nil if it is not.
 func (l *Log) bookOf(run string) *book {
 	l.mu.Lock()
@@ -256,12 +275,17 @@ func (l *Log) awaitBook(ctx context.Context, run string) *book {
 
 // open returns the book of a run for its recorder, and makes it if there is none.
 func (l *Log) open(r *recorder) (*book, error) {
-	run := r.opts.ID
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, ErrClosed
 	}
+	return l.openLocked(r), nil
+}
+
+// openLocked is open of a log that is not closed, with mu locked.
+func (l *Log) openLocked(r *recorder) *book {
+	run := r.opts.ID
 	b := l.books[run]
 	if b == nil {
 		b = newBook(run, limits{l.conf.MaxEvents, l.conf.MaxBytes})
@@ -273,7 +297,7 @@ func (l *Log) open(r *recorder) (*book, error) {
 	b.become(bookWritten)
 	b.owner = r
 	l.write(b)
-	return b, nil
+	return b
 }
 
 // rest lets a run that has ended or stopped stay for a while.

@@ -5,25 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/weftgo/weft/internal/json"
-	"github.com/weftgo/weft/internal/safe"
 )
 
 // largestMedia is how many bytes of base64 are stored where media are not.
 const largestMedia = 4 << 10
-
-// guard calls code of the user's, whose panic becomes an error.
-func guard(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = safe.NewPanicError(v, debug.Stack())
-		}
-	}()
-	return f()
-}
 
 // prepare makes what is stored of events, which it may change.
 func (l *Log) prepare(events []Event) []Event {

@@ -1,9 +1,7 @@
 package runlog
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -100,7 +98,11 @@ type recorder struct {
 	token uint64
 	seq   uint64
 	spans SpanID
-	open  []*span
+	// spansBefore is added to the number of each span. It is the highest one of the stretches before, where those were read
+	// when this one had begun.
+	spansBefore SpanID
+	deferred    *deferral
+	open        []*span
 	// calls is the number of times that an ID of a model was used in the run, and last the calls in the last answer of each
 	// agent that makes some.
 	calls map[string]int
@@ -119,17 +121,26 @@ type recorder struct {
 
 // recordPhase tracks how far a recorder is.
 //
-//	from   to     when
-//	new    begun  the first event is recorded
-//	begun  ended  the stretch has ended, or the run was lost
-//	new    ended  nothing was recorded
+//	from      to        when
+//	new       begun     the first event is recorded
+//	new       deferred  the run continues, and what is recorded of it cannot be read yet (see [deferral])
+//	deferred  begun     that was read
+//	deferred  over      the stretch has ended
+//	over      ended     what is recorded of the run was read, and the stretch is behind it
+//	begun     ended     the stretch has ended
+//	any       ended     nothing was recorded, or the run was lost
 type recordPhase int
 
 const (
 	recordNew recordPhase = iota
+	recordDeferred
 	recordBegun
+	recordOver
 	recordEnded
 )
+
+// takes reports whether events are recorded.
+func (p recordPhase) takes() bool { return p == recordBegun || p == recordDeferred }
 
 // RunInfo says what is recorded about a run beside what happens in it.
 type RunInfo struct {
@@ -156,7 +167,7 @@ func (r *recorder) now() time.Time { return r.began.Add(time.Since(r.began)) }
 
 // emit records an event, with mu locked.
 func (r *recorder) emit(e Event) {
-	if r.phase != recordBegun {
+	if !r.phase.takes() {
 		return
 	}
 	r.seq++
@@ -173,7 +184,7 @@ func (r *recorder) emit(e Event) {
 // beginPieces is how pieces of an answer are recorded, with mu locked. It is false if nothing is recorded any more.
 func (s *span) beginPieces(now time.Time) (w pieceWriter, ok bool) {
 	r := s.rec
-	if r.phase != recordBegun {
+	if !r.phase.takes() {
 		return w, false
 	}
 	if s.piece == nil {
@@ -190,9 +201,9 @@ func (s *span) beginPieces(now time.Time) (w pieceWriter, ok bool) {
 
 // of is an event about a span.
 func (s *span) of(t Type, data any) Event {
-	e := Event{Type: t, Span: s.id, Agent: s.agent, Path: s.path, Data: data}
+	e := Event{Type: t, Span: s.rec.spansBefore + s.id, Agent: s.agent, Path: s.path, Data: data}
 	if s.parent != nil {
-		e.Parent = s.parent.id
+		e.Parent = s.rec.spansBefore + s.parent.id
 	}
 	return e
 }
@@ -315,7 +326,8 @@ func (l *Log) ended(s Stretch) {
 // settle ends the record, and returns what it ends with, nil if that is nothing.
 func (r *recorder) settle(status Status, err error) (settled *RunEndData) {
 	r.mu.Lock()
-	if r.phase == recordBegun {
+	defer r.mu.Unlock()
+	if r.phase.takes() {
 		for _, s := range slices.Backward(slices.Clone(r.open)) {
 			s.close()
 		}
@@ -330,10 +342,15 @@ func (r *recorder) settle(status Status, err error) (settled *RunEndData) {
 			r.emit(Event{Type: RunEnd, Data: &end})
 			settled = &end
 		}
+	}
+	if r.phase == recordDeferred {
+		r.phase = recordOver
+		return settled
+	}
+	if r.phase == recordBegun {
 		r.log.rest(r)
 	}
 	r.phase = recordEnded
-	r.mu.Unlock()
 	return settled
 }
 
@@ -344,7 +361,7 @@ func (r *recorder) lose() {
 	if r.phase == recordBegun {
 		r.log.leave(r.book, r)
 	}
-	r.phase = recordEnded
+	r.phase, r.deferred = recordEnded, nil
 }
 
 // close records the end of a span that has none, with mu locked.
@@ -369,98 +386,6 @@ func (s *span) close() {
 	case nodeSpan:
 		s.rec.emit(s.of(NodeEnd, &NodeEndData{Error: why}))
 	}
-}
-
-const (
-	// recallTime is the time for which a run that continues waits at its beginning, at most, for the store of its events.
-	recallTime = 2 * time.Second
-	// lastEvents is how long it waits for the end of the stretch before, which may be on its way.
-	lastEvents = time.Second
-)
-
-// begin opens the book of the run and continues behind what is recorded. It returns what that comes to, nil if there is
-// nothing.
-func (r *recorder) begin(token uint64) (past *folding) {
-	past = r.recall()
-	book, err := r.log.open(r)
-	if err != nil {
-		r.phase = recordEnded
-		return nil
-	}
-	r.book, r.token, r.phase = book, token, recordBegun
-	if past == nil {
-		return nil
-	}
-	r.seq = past.last.Seq
-	r.spans = past.spans
-	r.calls, r.last = map[string]int{}, map[agentPlace][]answerCall{}
-	for call, start := range past.calls {
-		r.calls[start.CallID] = max(r.calls[start.CallID], numberOf(call, start.CallID))
-	}
-	for id, n := range past.named {
-		r.calls[id] = max(r.calls[id], n)
-	}
-	maps.Copy(r.last, past.lastNamed)
-	return past
-}
-
-// recall reads what is recorded of the run, here or in the store. It is nil for nothing.
-func (r *recorder) recall() *folding {
-	ctx, cancel := context.WithTimeout(context.Background(), recallTime)
-	defer cancel()
-	src := r.past(ctx)
-	if src == nil {
-		return nil
-	}
-	fold, until := &folding{}, time.Now().Add(lastEvents)
-	for {
-		for e, err := range src.read(ctx, fold.last.Cursor()) {
-			if err != nil {
-				r.log.warn("what is recorded of a run cannot be read; its record begins anew", "run", r.opts.ID, "error", err)
-				return fold.known()
-			}
-			fold.add(&e)
-		}
-		if fold.last.Seq == 0 || endOf(&fold.last) != "" || r.opts.TakenOver {
-			return fold.known()
-		}
-		waiting, cancel := context.WithDeadline(ctx, until)
-		more, err := src.wait(waiting, fold.last.Cursor())
-		cancel()
-		if err != nil || !more {
-			return fold.known()
-		}
-	}
-}
-
-// past is the place where the run so far is recorded, nil if it is nowhere. A book of this process is forgotten if other
-// processes have continued the run since.
-func (r *recorder) past(ctx context.Context) source {
-	b, store := r.log.bookOf(r.opts.ID), r.log.conf.Store
-	if store == nil {
-		if b == nil {
-			return nil
-		}
-		return bookSource{b, false}
-	}
-	stored := storeSource{store, r.opts.ID, func(Cursor) bool { return false }}
-	if b == nil || !b.hasAll() {
-		return stored
-	}
-	here, _ := b.info()
-	if there, exists, err := stored.info(ctx); err == nil && exists && there.Last.Token > here.Last.Token {
-		r.log.leave(b, nil)
-		return stored
-	}
-	return bookSource{b, false}
-}
-
-// known is what is known of a run, nil if that is nothing.
-func (f *folding) known() *folding {
-	if f.last.Seq == 0 {
-		return nil
-	}
-	return f
 }
 
 // answersOf are answers as JSON.

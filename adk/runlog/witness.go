@@ -29,28 +29,16 @@ var _ runwatch.Run = (*runWitness)(nil)
 func (w *runWitness) Begin(s runwatch.Start) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	past := w.begin(s.Token)
 	w.agent = s.Agent
-	forked := w.opts.Forked
-	if forked == nil && s.Origin != "" {
-		forked = &Fork{Run: s.Origin, Step: s.OriginStep}
-	}
-	start := &RunStartData{Agent: s.Agent, Input: inputOf(s.Input), Streaming: s.Streaming, Thread: w.opts.Thread,
-		Conversation: w.opts.Conversation, Forked: forked, Labels: w.opts.Labels}
-	if past == nil || !s.Resumed { // of a run that takes the ID of another one the log has both
-		w.emit(Event{Type: RunStart, Data: start})
-		return
-	}
-	w.before = past.usage
-	from := past.last.Seq
-	if endOf(&past.last) == "" { // its process died
-		from = past.saved
-		w.emit(Event{Type: Restarted, Data: &RestartedData{FromSeq: from, Message: past.lastMessage(from)}})
-	}
-	start.Input, start.Resumed = []Message{}, &Resumption{FromSeq: from}
-	w.emit(Event{Type: RunStart, Data: start})
-	if len(s.Answers) > 0 {
-		w.emit(Event{Type: Resume, Data: &ResumeData{Answers: answersOf(s.Answers)}})
+	past, err := w.recall(recallTime)
+	switch {
+	case err == nil:
+		w.begin(s, past)
+	case s.Resumed && w.postpone(s):
+		w.log.warn("what is recorded of a run that continues cannot be read yet: the rest is recorded when it can", "run", w.opts.ID, "error", err)
+	default:
+		w.log.warn("what is recorded of a run cannot be read; its record begins anew", "run", w.opts.ID, "error", err)
+		w.begin(s, past)
 	}
 }
 
