@@ -12,8 +12,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestRun_ProducersEndWithItsContext: a model that streams faster than anybody reads is not left waiting when the
-// context of the run ends, whatever becomes of the events.
+// TestRun_ProducersEndWithItsContext: a model that streams faster than its reader is not left waiting when the context of
+// the run ends, whether or not the events are read.
 func TestRun_ProducersEndWithItsContext(t *testing.T) {
 	readers := map[string]func(*AsyncIterator[*AgentEvent]){
 		"never read": func(*AsyncIterator[*AgentEvent]) {},

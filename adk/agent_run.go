@@ -23,7 +23,7 @@ import (
 // agentRun is one run of a chat model agent. It is a context, too, so that hooks, model and tools find it in one step.
 type agentRun[M MessageType] struct {
 	context.Context
-	// graphCtx is what the graph runs with: the run itself, or what BeforeAgent made of it.
+	// graphCtx is the context of the graph: the run itself, or the context that BeforeAgent returned.
 	graphCtx context.Context
 	agent    *chatModelAgent[M]
 	input    *TypedAgentInput[M]
@@ -43,7 +43,7 @@ type agentRun[M MessageType] struct {
 	// phase tracks how far the turn has got.
 	phase turnProgress
 
-	// What the run works with: that of the agent, or what BeforeAgent made of it.
+	// What the run works with: the values of the agent, or those that BeforeAgent returned.
 	graph          *reactGraph[M]
 	instruction    string
 	returnDirectly map[string]bool
@@ -59,7 +59,8 @@ type agentRun[M MessageType] struct {
 	fallback *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.
 	speculation *eager.Speculation
-	// resume is what an interrupted run continues from; checkpoint is what this one leaves when it is interrupted.
+	// resume holds the point that an interrupted run continues from, checkpoint the data that this run leaves when it is
+	// interrupted.
 	resume     *resumption[M]
 	checkpoint []byte
 
@@ -324,7 +325,7 @@ func (r *agentRun[M]) returnsDirectly(name string) bool {
 	return r.returnDirectly[name]
 }
 
-// adopt makes the tools that an accepted answer has started those of the run.
+// adopt hands the tools that an accepted answer has started to the run.
 func (r *agentRun[M]) adopt(s *eager.Speculation) {
 	r.speculation.Close()
 	r.speculation = s

@@ -168,7 +168,7 @@ type agentToolRun[M MessageType] struct {
 // begin starts the agent, or lets it continue where it was interrupted.
 func (c *agentToolRun[M]) begin(x *execution[M], arguments string) (task, error) {
 	interrupted, hasState, state := tool.GetInterruptState[[]byte](c.ctx)
-	_, around, _ := tool.GetInterruptState[any](c.ctx) // that of a wrapper which stopped the call before it got here
+	_, around, _ := tool.GetInterruptState[any](c.ctx) // the state of a wrapper which stopped the call before it got here
 	if interrupted && !hasState && !around {
 		return nil, fmt.Errorf("agent tool '%s' interrupt has happened, but cannot find interrupt state: "+
 			"a wrapper that interrupts its calls must do so with a state of its own (tool.StatefulInterrupt)", x.name)
@@ -196,7 +196,7 @@ func (c *agentToolRun[M]) begin(x *execution[M], arguments string) (task, error)
 	return x.beginResume(saved.Streaming), nil
 }
 
-// input is what the agent is asked.
+// input returns the input of the agent.
 func (c *agentToolRun[M]) input(arguments string) (*TypedAgentInput[M], error) {
 	input := &TypedAgentInput[M]{EnableStreaming: c.caller != nil && c.caller.streaming()}
 	switch {
@@ -228,7 +228,7 @@ func (c *agentToolRun[M]) checkArguments(arguments string) error {
 	return nil
 }
 
-// history is what the calling agent has seen up to the message with the call, and a transfer to the agent.
+// history returns the messages that the calling agent has seen up to the one with the call, and a transfer to the agent.
 func (c *agentToolRun[M]) history() ([]M, error) {
 	var none M
 	if _, ordinary := any(none).(Message); !ordinary {

@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// try is what a model does on one call: it says something, and fails before or after it.
+// try describes one call of a model: it says something, and fails before or after it.
 type try[M MessageType] struct {
 	chunks []M
 	// refuses is the error of the call itself, breaks the one after the chunks.
@@ -112,5 +112,5 @@ func (f *fickle[M]) Stream(_ context.Context, history []M, opts ...model.Option)
 	return s, nil
 }
 
-// errShaky is what a flaky model fails with.
+// errShaky is the error of a flaky model.
 var errShaky = errors.New("broken")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// storeDeed is what a store does instead of its work.
+// storeDeed is something that a store does instead of its work.
 type storeDeed func(ctx context.Context) error
 
 // badStore does a deed in the operations that are named in it.

@@ -30,7 +30,7 @@ type listener[M MessageType] struct {
 	runs []*agentRecord[M]
 }
 
-// agentRecord is what a listener has read of one run of an agent.
+// agentRecord holds what a listener has read of one run of an agent.
 type agentRecord[M MessageType] struct {
 	agent  string
 	events []observed[M]
@@ -128,7 +128,7 @@ func signed[M MessageType](events []observed[M]) (lines []string) {
 	return lines
 }
 
-// expectedComponent is how agents on one kind of message are distinguished.
+// expectedComponent returns the component name of agents on one kind of message.
 func expectedComponent[M MessageType]() string {
 	if _, is := any(*new(M)).(agentic); is {
 		return string(ComponentOfAgenticAgent)
@@ -233,7 +233,7 @@ func TestCallbacks_InputIsTheRebuiltOne(t *testing.T) {
 	require.Equal(t, []string{"user: hi", quotedLine("a", "a")}, chatDialect.lines(l.inputs[2].Messages))
 }
 
-// OnEnd is called when the agent starts to emit, and nobody has to read its events.
+// OnEnd is called when the agent starts to emit, even if its events are not read.
 // Rule runtime/B3.
 func TestCallbacks_OnEndIsCalledWhenTheStreamStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -249,8 +249,8 @@ func TestCallbacks_OnEndIsCalledWhenTheStreamStarts(t *testing.T) {
 	})
 }
 
-// The events of an agent are its own, with those emitted from inside its tools, and not those of agents that it
-// transfers to; those of a workflow are what its children emit.
+// An agent has its own events, with the events emitted from inside its tools, and without the events of agents that it
+// transfers to; a workflow has the events that its children emit.
 // Rule runtime/B4.
 func TestCallbacks_EventsAreTheAgentsOwn(t *testing.T) {
 	var l listener[ordinary]

@@ -65,7 +65,7 @@ type CancelError struct {
 	Info *AgentCancelInfo
 	// InterruptContexts are the places where the run stopped. Their IDs can be targets of a resume.
 	InterruptContexts []*InterruptCtx
-	// CheckPointID is where the run was saved, "" if it was not.
+	// CheckPointID is the ID under which the run was saved, "" if it was not.
 	CheckPointID string
 }
 
@@ -85,7 +85,7 @@ func init() {
 	schema.RegisterName[*AgentCancelInfo]("_eino_adk_agent_cancel_info")
 }
 
-// agentCancelConfig is what the options of a cancel change.
+// agentCancelConfig holds the settings that the options of a cancel change.
 type agentCancelConfig struct{ request cancelscope.Request }
 
 // AgentCancelOption is an option of an [AgentCancelFunc].
@@ -139,7 +139,7 @@ func WithCancel() (AgentRunOption, AgentCancelFunc) {
 	}
 }
 
-// requestOf is what the options of a cancel ask for.
+// requestOf returns the request that the options of a cancel make.
 func requestOf(opts []AgentCancelOption) cancelscope.Request {
 	var conf agentCancelConfig
 	for _, opt := range opts {
@@ -304,9 +304,9 @@ const (
 	infoAfterToolCalls = "CancelAfterToolCalls"
 )
 
-// CancelRequested tells an agent that is not of this package whether its run is to stop. done is closed when that is
-// to happen at once; mode is where, asked for at any time, and false if nobody has asked. A run that cannot be cancelled
-// has a nil channel. Such an agent stops with [Interrupt].
+// CancelRequested tells an agent that is not of this package whether its run is to stop. done is closed when it is to
+// stop at once; mode returns the point to stop at, and may be called at any time: it returns false if no stop was
+// requested. A run that cannot be cancelled has a nil channel. Such an agent stops with [Interrupt].
 func CancelRequested(ctx context.Context) (done <-chan struct{}, mode func() (CancelMode, bool)) {
 	view := cancelViewFrom(ctx)
 	if view == nil {

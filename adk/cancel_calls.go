@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// callPolicy is how the calls of models, tools and hooks are stopped.
+// callPolicy says how the calls of models, tools and hooks are stopped.
 var callPolicy = &cancelscope.CallPolicy{
 	Grace: cancelGrace,
 	Cut:   ErrStreamCanceled,
@@ -74,7 +74,7 @@ type pendingCall[T any] struct {
 }
 
 // watch prepares a call. Its context ends when the run is to stop at once; Release must be called. A stream that comes
-// when nobody waits for it any more is closed.
+// when no caller waits for it any more is closed.
 func watch[T any](
 	ctx context.Context, view *cancelscope.View, run func(ctx context.Context) (T, error),
 ) *pendingCall[T] {

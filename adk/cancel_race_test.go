@@ -86,7 +86,7 @@ func waits(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 func endless(t *testing.T) map[string]Agent {
 	waiting := &toolFunc{"wait", func(ctx context.Context, _ string) (string, error) { return "", waits(ctx) }}
 	streams := &streamToolFunc{"wait", func(ctx context.Context, _ string) (*schema.StreamReader[string], error) {
-		r, w := schema.Pipe[string](2) // who sends more than fits has to see himself that nobody reads any more
+		r, w := schema.Pipe[string](2) // a sender of more than fits has to notice that the reader is gone
 		w.Send("half", nil)
 		context.AfterFunc(ctx, func() { w.Send("", ctx.Err()); w.Close() })
 		return r, nil

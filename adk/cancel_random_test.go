@@ -42,7 +42,7 @@ func (s *stage) sleep(ctx context.Context) error {
 }
 
 func (s *stage) finished(ctx context.Context, call string) {
-	if ctx.Err() != nil { // nobody waits for it
+	if ctx.Err() != nil { // no caller waits for it
 		return
 	}
 	s.mu.Lock()

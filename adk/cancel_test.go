@@ -15,7 +15,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// outcome is what a cancelled run left.
+// outcome holds what a cancelled run left.
 type outcome struct {
 	texts []string
 	err   *CancelError

@@ -29,8 +29,7 @@ type ToolsConfig struct {
 	// ReturnDirectly has the names of tools whose result ends the run, instead of another answer of the model.
 	// Entries that are false do not count. If a message calls several of them, the first call counts.
 	ReturnDirectly map[string]bool
-	// EmitInternalEvents has the events of agents that run as tools (see [NewAgentTool]) appear among those of this
-	// agent.
+	// EmitInternalEvents adds the events of agents that run as tools (see [NewAgentTool]) to the events of this agent.
 	EmitInternalEvents bool
 	// EagerExecution starts a tool as soon as its arguments have come, while the model still streams. It has an effect
 	// in runs with streaming only. A tool may have run for an answer that is rejected afterwards, by a retry for
@@ -38,9 +37,10 @@ type ToolsConfig struct {
 	// saved at [EveryStep] it is for tools that are an [IdempotentTool].
 	EagerExecution bool
 	// ReportMistakes shows a model its mistakes, as the results of the calls, for it to try again: calls of tools that do
-	// not exist, arguments that do not fit, transfers to nobody. Tools made by components/tool/utils hold their arguments
-	// against their schema then, and apply its defaults. The default is false: each of these is a [ModelMistake] that
-	// ends the run, and tools take what they can decode. An UnknownToolsHandler answers its calls itself.
+	// not exist, arguments that do not fit, transfers to agents that do not exist. Tools made by components/tool/utils
+	// hold their arguments against their schema then, and apply its defaults. The default is false: each of these is a
+	// [ModelMistake] that ends the run, and tools take what they can decode. An UnknownToolsHandler answers its calls
+	// itself.
 	ReportMistakes bool
 	// MaxMistakes limits the answers in a row that are reported, of which every call is a mistake; one good call counts
 	// from the start again. A mistake in the answer after them is a [ModelMistake] that ends the run. Default 3.
@@ -181,8 +181,8 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 	return a.made().begin(ctx, do)
 }
 
-// made returns the agent, and panics with what is to be done if there is none. Runners, workflows and tools make an
-// error of that.
+// made returns the agent. If there is none, it panics with advice on how to make one, which runners, workflows and tools
+// turn into an error.
 func (a *TypedChatModelAgent[M]) made() chatAgent[M] {
 	if a == nil || a.agent == nil {
 		panic("adk: a ChatModelAgent is made by NewChatModelAgent or NewTypedChatModelAgent; this one is a nil pointer or a zero value")

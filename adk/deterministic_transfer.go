@@ -96,11 +96,11 @@ type deterministicRun struct {
 	// last is the action of the last event. failed: there was an error, of any of the agents inside.
 	last   *AgentAction
 	failed bool
-	// own is what an agent with sub-agents and the agents after it say among themselves, caller the lane around.
+	// own is the lane of an agent with sub-agents and the agents after it, caller the lane around.
 	own, caller *lane[Message]
 }
 
-// deterministicState is what the agents inside have said among themselves.
+// deterministicState holds what the agents inside have said to each other.
 type deterministicState struct{ EventList []savedItem }
 
 func init() {

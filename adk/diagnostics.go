@@ -11,7 +11,7 @@ import (
 // that came too late. Without a logger it does nothing, which is the default: the library logs nothing by itself.
 type diagnostics struct{ to *slog.Logger }
 
-// warn must not be called with a lock held. A panic of the logger's handler harms nobody.
+// warn must not be called with a lock held. A panic of the logger's handler is caught.
 func (d diagnostics) warn(ctx context.Context, what string, details ...any) {
 	if d.to == nil {
 		return
@@ -22,7 +22,7 @@ func (d diagnostics) warn(ctx context.Context, what string, details ...any) {
 	})
 }
 
-// diagnosticsFrom returns those of the run around, which do nothing in a run without a runner.
+// diagnosticsFrom returns the diagnostics of the run around, which do nothing in a run without a runner.
 func diagnosticsFrom[M MessageType](ctx context.Context) diagnostics {
 	x := executionFrom[M](ctx)
 	if x == nil {

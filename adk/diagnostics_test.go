@@ -201,5 +201,5 @@ func TestDiagnostics_SharedNames(t *testing.T) {
 		`two agents have the same name: a transfer goes to the first one" agent=a name=worker first="*adk.TypedChatModelAgent`)
 	require.Contains(t, lines[1],
 		`agent=a tool=same ignored="tool 0, *adk.toolFunc: a tool" used="tool 2, *adk.enhancedToolFunc: a tool"`)
-	collect(t, NewRunner(t.Context(), RunnerConfig{Agent: a}).Query(t.Context(), "hi")) // nobody to tell
+	collect(t, NewRunner(t.Context(), RunnerConfig{Agent: a}).Query(t.Context(), "hi")) // no logger to tell
 }

@@ -46,8 +46,8 @@ const (
 )
 
 // IdempotentTool is a tool that may say that calling it again with the same arguments does no harm. Such a call is
-// repeated in a resumed run if nobody knows how it ended. It may also be made while the call of a process that was taken
-// for dead is still in flight: services must be able to take both at the same time.
+// repeated in a resumed run if its outcome is unknown. It may also be made while the call of a process that was taken for
+// dead is still in flight: services must be able to take both at the same time.
 type IdempotentTool interface{ Idempotent() bool }
 
 // OutcomeUnknown is the Info of the interrupt of a tool call that had begun when the process died. Resume it with a
@@ -99,7 +99,7 @@ type restoredAgent[M MessageType] struct {
 	seed      [2]uint64
 }
 
-// durableRun is what a run whose steps are saved needs for that.
+// durableRun holds what a run needs to save its steps.
 type durableRun[M MessageType] struct {
 	visit *journal.Visit
 	// journaled is the history as it was saved last.
@@ -360,8 +360,8 @@ func (r *agentRun[M]) callRecorded(ctx context.Context) *journal.Call {
 	return nil
 }
 
-// answerDecided gives a call the result that the resumed run was given for it. It counts like that of a tool: from the
-// moment on that it is recorded, an immediate cancel no longer drops its event.
+// answerDecided gives a call the result that the resumed run was given for it. It counts like the result of a tool: from
+// the moment on that it is recorded, an immediate cancel no longer drops its event.
 func answerDecided[M MessageType](
 	ctx context.Context, r *agentRun[M], in *compose.ToolInput, call *journal.Call, decided *ToolOutcome, enhanced bool,
 ) (*compose.ToolCallOutput, error) {
@@ -431,7 +431,7 @@ func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, call *j
 	return outcome, nil
 }
 
-// resolve asks the tool what became of its call, if it can find out. nil: nobody knows. (F14)
+// resolve asks the tool for the outcome of its call, if the tool can find out. nil: it is unknown. (F14)
 func (r *agentRun[M]) resolve(ctx context.Context, u *OutcomeUnknown) (outcome *ToolOutcome, err error) {
 	resolver, ok := r.toolNamed(u.ToolName).(OutcomeResolver)
 	if !ok {
@@ -477,10 +477,11 @@ func (r *agentRun[M]) toolNamed(name string) tool.BaseTool {
 	return nil
 }
 
-// RecordsSteps says that the steps of the agent are saved with those of the run.
+// RecordsSteps says that the steps of the agent are saved with the steps of the run.
 func (t *agentTool[M]) RecordsSteps() {}
 
-// noteAction remembers the action of a call until its result is saved: that of an early call is published only later.
+// noteAction remembers the action of a call until its result is saved: the result of an early call is published only
+// later.
 func (r *agentRun[M]) noteAction(label string, action *AgentAction) {
 	if r.durable != nil && action != nil {
 		r.durable.actions.Store(label, action)
@@ -522,11 +523,11 @@ func GetIdempotencyKey(ctx context.Context) string {
 	return ""
 }
 
-// newCallSeed makes what distinguishes the idempotency keys of a run that begins from those of all others. It is there
-// from the beginning, and saved with the run: also a call that is given up while the run is saved has the key with
-// which it is repeated. A run that is saved at every step finds its seed again when the process dies before anything
-// else is saved: it is made of the seed of the run, which its journal begins with, and not of its ID, which runs of other
-// tenants and later ones may have, too.
+// newCallSeed returns the seed that makes the idempotency keys of a new run differ from the keys of all other runs. The
+// seed is there from the beginning, and saved with the run: even a call that is given up while the run is saved has the
+// key with which it is repeated. A run that is saved at every step finds its seed again when the process dies before
+// anything else is saved: it is made of the seed of the run, which its journal begins with, and not of its ID, which runs
+// of other tenants and later ones may have, too.
 func (r *agentRun[M]) newCallSeed() [2]uint64 {
 	ids, _ := r.Context.Value(core.InterruptIDsKey{}).(*core.InterruptIDs)
 	if r.durable == nil || ids == nil {

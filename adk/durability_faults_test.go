@@ -136,7 +136,7 @@ func dieAndCancel(t *testing.T, around func(Agent) Agent, mode []AgentCancelOpti
 	what := fmt.Sprintf("died after %d steps, journal %v, in the hook %v", steps, journal, inHook)
 	for e := range it.All() {
 		require.NoError(t, e.Err, what)
-		if e.Action != nil && e.Action.Interrupted != nil { // the call had begun: nobody knows
+		if e.Action != nil && e.Action.Interrupted != nil { // the call had begun: its outcome is unknown
 			require.IsType(t, &OutcomeUnknown{}, e.Action.Interrupted.InterruptContexts[0].Info, what)
 			require.Equal(t, before, paid.Load(), what)
 			return
@@ -283,8 +283,8 @@ func (a *afterRecord) AppendRecord(ctx context.Context, id string, record []byte
 	return err
 }
 
-// TestDurability_ACancelKeepsTheMessageOfADecidedCall: the result of a call whose outcome was unknown comes from whoever
-// resumes the run, and is saved. If the run is cancelled at once just then, the agents behind still see it.
+// TestDurability_ACancelKeepsTheMessageOfADecidedCall: the result of a call whose outcome was unknown comes from the
+// caller that resumes the run, and is saved. If the run is cancelled at once just then, the agents behind still see it.
 func TestDurability_ACancelKeepsTheMessageOfADecidedCall(t *testing.T) {
 	var left atomic.Int32
 	left.Store(1000)

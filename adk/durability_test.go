@@ -62,7 +62,7 @@ func (d dying) Set(ctx context.Context, id string, data []byte) error {
 	return d.CheckPointStore.Set(ctx, id, data)
 }
 
-// plainJournal is what a store with a journal offers that does not know about runs.
+// plainJournal has the methods of a store with a journal that does not know about runs.
 type plainJournal interface {
 	CheckPointStore
 	CheckPointDeleter
@@ -391,7 +391,7 @@ func testLateSteps(t *testing.T, store CheckPointStore, nested bool) {
 		return "worked", nil
 	}}}
 	agent := newOrdinary(t, "a", recall(callOf("work", "c", "x"), chatAnswer("done")), deaf)
-	if nested { // it runs to its end when nobody waits for it
+	if nested { // it runs to its end when no caller waits for it
 		agent = newOrdinary(t, "outer", recall(callOf("a", "o", `{"request":"do"}`), chatAnswer("done")),
 			NewAgentTool(t.Context(), agent))
 	}
@@ -412,7 +412,7 @@ func testLateSteps(t *testing.T, store CheckPointStore, nested bool) {
 }
 
 // TestDurability_WhatEndsWithTheContextIsSaved: a tool or a model that has ended when the context of the run ends, and
-// before that is saved, has ended all the same: it is not called again, and nobody is asked what became of it.
+// before that is saved, has ended all the same: it is not called again, and no one is asked for its outcome.
 func TestDurability_WhatEndsWithTheContextIsSaved(t *testing.T) {
 	for _, place := range []string{"model", "tool"} {
 		t.Run(place, func(t *testing.T) {

@@ -31,7 +31,8 @@ func startSpeculation[M MessageType](t *modelTurn[M]) *eager.Speculation {
 	if tools == nil {
 		return nil
 	}
-	// The calls belong to the tools node: to its address, and to the context of the run rather than that of the turn.
+	// The calls belong to the tools node: to its address, and to the context of the run rather than the context of the
+	// turn.
 	s := &eager.Speculation{
 		Run: t.run, Tools: tools, Options: t.run.options.tools,
 		Context: core.Beside(t.nodeCtx, compose.AddressSegmentNode, toolsNode),

@@ -149,7 +149,7 @@ func testEagerChanged[M MessageType](t *testing.T) {
 			finalAnswer: func(ctx context.Context,
 				s *TypedChatModelAgentState[M],
 			) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
-				time.Sleep(time.Minute) // calls that nobody wants are given up before the end of the run
+				time.Sleep(time.Minute) // calls of a rejected answer are given up before the end of the run
 				return ctx, AcceptFinalAnswer, s, nil
 			}}
 		m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b"), {d.chunk("done")}}}

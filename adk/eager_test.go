@@ -330,7 +330,7 @@ func TestEager_StreamsStayStreams(t *testing.T) {
 func testEagerStreams[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
 	slow := &streamToolFunc{"a", func(context.Context, string) (*schema.StreamReader[string], error) {
-		s, w := schema.Pipe[string](5) // with room: nobody reads before the answer is complete
+		s, w := schema.Pipe[string](5) // with room: there is no reader before the answer is complete
 		go func() {
 			defer w.Close()
 			for range 5 {

@@ -18,7 +18,7 @@ func guardHook(hook func() error) (err error) {
 	return hook()
 }
 
-// blame says whose fault an error is: that of a function which the user has given. A panic of it becomes its error. It
+// blame wraps an error with the name of the user's function that caused it. A panic of the function becomes its error. It
 // must be deferred directly:
 //
 //	defer blame("ShouldRetry", &err)

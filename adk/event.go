@@ -23,12 +23,11 @@ type TypedMessageVariant[M MessageType] struct {
 	// ToolName is the tool whose result this is. Ordinary messages only.
 	ToolName string
 
-	// readByRun is MessageStream, if the run reads another copy of it to its end, or ends it, and nobody has put another
-	// stream in its place.
+	// readByRun is MessageStream, if the run reads another copy of it to its end, or ends it, and it was not replaced.
 	readByRun *schema.StreamReader[M]
 }
 
-// split gives somebody a copy of the stream. The variant keeps another one.
+// split returns a copy of the stream. The variant keeps another one.
 func (mv *TypedMessageVariant[M]) split() *schema.StreamReader[M] {
 	byRun := mv.readByRun == mv.MessageStream
 	copies := mv.MessageStream.Copy(2)
@@ -67,7 +66,7 @@ func (mv *TypedMessageVariant[M]) whole(ctx context.Context) (M, error) {
 	return messageRuntimeOf[M]().concat(ctx, mv.MessageStream)
 }
 
-// storedVariant is what is encoded of a variant: a stream as the message it joins to.
+// storedVariant is the encoded form of a variant: a stream is encoded as the message it joins to.
 type storedVariant[M MessageType] struct {
 	IsStreaming   bool
 	Message       M
@@ -139,7 +138,7 @@ func (compiledMessages[M]) decodeVariant(mv *TypedMessageVariant[M], b []byte) e
 // TypedAgentOutput is the output of an agent.
 type TypedAgentOutput[M MessageType] struct {
 	MessageOutput *TypedMessageVariant[M]
-	// CustomizedOutput is whatever a custom agent wants to say besides.
+	// CustomizedOutput is any other output of a custom agent.
 	CustomizedOutput any
 }
 
@@ -183,12 +182,12 @@ type TypedAgentEvent[M MessageType] struct {
 
 	// origin says where the event comes from.
 	origin eventOrigin
-	// place is which call of its answer an event of a tool is of, from 1; 0 if that is not known. The ID of the call may be
-	// that of others in the answer, too.
+	// place is the number of the call in its answer that an event of a tool belongs to, from 1; 0 if that is not known.
+	// Other calls of the answer may have the same ID.
 	place uint16
 }
 
-// eventOrigin is where an event comes from, which decides who may see it. It is set before the event is sent.
+// eventOrigin says where an event comes from, which decides who may see it. It is set before the event is sent.
 //
 //	origin            the reader of the run    agents that come later
 //	live              yes                      yes
@@ -234,7 +233,7 @@ func (e *TypedAgentEvent[M]) closeStreams() {
 	}
 }
 
-// closeReadByRun closes the stream of an event that nobody reads, if the run reads it anyway.
+// closeReadByRun closes the stream of an event that has no reader, if the run reads it anyway.
 func (e *TypedAgentEvent[M]) closeReadByRun() {
 	if e.Output == nil || e.Output.MessageOutput == nil {
 		return

@@ -17,10 +17,10 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// rootRun is what all agents of one run share.
+// rootRun holds what all agents of one run share.
 type rootRun[M MessageType] struct {
 	session *session
-	// input is what the outermost agent was given.
+	// input is the input of the outermost agent.
 	input   *TypedAgentInput[M]
 	options runnerOptions
 	// recording: there are agents that may want to see what others said.
@@ -30,7 +30,7 @@ type rootRun[M MessageType] struct {
 	// held is the lease of the run, nil if it has none, and ids names its interrupt points, nil if it is not saved.
 	held *heldRun
 	ids  *core.InterruptIDs
-	// idsRoom is where ids is.
+	// idsRoom holds ids.
 	idsRoom core.InterruptIDs
 	// origin is the run that this one is a fork of.
 	origin      origin
@@ -69,7 +69,7 @@ type execution[M MessageType] struct {
 	task     task
 
 	// mu guards the fields below, and is held while an event passes, here and in the layers around: tools send theirs at
-	// any time. It is taken before that of the history, and before that of the execution around.
+	// any time. It is taken before the lock of the history, and before the lock of the execution around.
 	mu       sync.Mutex
 	watchers []*hub[M]
 	// witness sees the agent, nil for most. It is set before the agent begins.
@@ -98,7 +98,7 @@ func (x *execution[M]) Value(key any) any {
 		return x.view
 	case scopeKey:
 		return x.scope
-	case fencingKey: // of an agent inside a tool it is that of the run around
+	case fencingKey: // an agent inside a tool has the key of the run around
 		if x.run.held != nil {
 			return x.run.held
 		}
@@ -213,7 +213,7 @@ func (x *execution[M]) started(input *TypedAgentInput[M], resume *ResumeInfo) (t
 	return beginCustom(x.agentCtx, x.agent, do)
 }
 
-// optionsForAgent are those that reach the agent; the agents in a workflow sort them out themselves.
+// optionsForAgent returns the options that reach the agent; the agents in a workflow choose theirs themselves.
 func (x *execution[M]) optionsForAgent() []AgentRunOption {
 	if _, ok := x.agent.(interface{ passesOptionsOn() }); ok {
 		return x.opts
@@ -253,7 +253,7 @@ type failing[M MessageType] struct {
 
 func (f failing[M]) execute() { f.out.send(&TypedAgentEvent[M]{Err: f.err}) }
 
-// inputOf is the input of the agent: that of the run for the outermost one, otherwise what was said up to now.
+// inputOf returns the input of the agent: the input of the run for the outermost one, otherwise what was said up to now.
 func (x *execution[M]) inputOf(given *TypedAgentInput[M]) (*TypedAgentInput[M], error) {
 	if x.parent == nil && (x.flow == nil || x.flow.rewriter == nil) && len(x.run.options.history) == 0 {
 		return given, nil

@@ -12,7 +12,8 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// OnSubAgents is what an agent may implement to learn about the agents around it. It is called when they are set.
+// OnSubAgents is an optional interface of agents that need to know the agents around them. Its methods are called when
+// those are set.
 type OnSubAgents interface {
 	OnSetSubAgents(ctx context.Context, subAgents []Agent) error
 	OnSetAsSubAgent(ctx context.Context, parent Agent) error
@@ -42,7 +43,7 @@ func WithDisallowTransferToParent() AgentOption {
 }
 
 // WithHistoryRewriter replaces how the input of an agent is made when a run reaches it from other agents. The default
-// keeps the messages of the user and of the agent itself, and turns those of other agents into user messages.
+// keeps the messages of the user and of the agent itself, and turns the messages of other agents into user messages.
 func WithHistoryRewriter(h HistoryRewriter) AgentOption {
 	return func(f *flowAgent) { f.rewriter = h }
 }

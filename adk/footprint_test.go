@@ -49,7 +49,7 @@ func testOnePlan[M MessageType](t *testing.T) {
 	more := counted("more")
 	for name, c := range map[string]struct {
 		before func(rc *ChatModelAgentContext)
-		// times is how often Info is called in all.
+		// times counts the calls of Info.
 		times int32
 	}{
 		"no hook":        {nil, 2},

@@ -20,12 +20,12 @@ type ForkOptions struct {
 	NewID string
 	// Edit changes the last of the steps, if it is not nil. Of a StepBegin it may change Messages and Values, of a
 	// StepTurn Messages and Values, though no value can be removed, and of a StepResult Text or Result, whichever is set.
-	// Messages must be a history that a model takes: each call has its result, but for those of the last message. One that
-	// ends with a message of the user has the model asked. What it may not change is an error, and so is one that Edit
-	// returns; that the change does not fit the step is an error that matches [ErrForkEdit].
+	// Messages must be a history that a model takes: each call has its result, except the calls of the last message. One
+	// that ends with a message of the user has the model asked. What it may not change is an error, and so is one that
+	// Edit returns; that the change does not fit the step is an error that matches [ErrForkEdit].
 	Edit func(*Step) error
-	// Tags and Deadline are those of the fork in a store that hands out leases. The default of Tags is those of the origin,
-	// which an empty map replaces; of Deadline, none.
+	// Tags and Deadline belong to the fork in a store that hands out leases. The default of Tags is the tags of the
+	// origin, which an empty map replaces; of Deadline, none.
 	Tags     map[string]string
 	Deadline time.Time
 }
@@ -33,14 +33,14 @@ type ForkOptions struct {
 // ErrForkEdit says that [ForkOptions].Edit has changed a step in a way that does not fit it.
 var ErrForkEdit = errors.New("the edit does not fit the step")
 
-// Fork makes a run of the first steps of another one, which Runner.Resume(NewID) continues. It runs nothing, and
-// changes nothing of the origin, which may have ended, wait, or work. Everything behind the steps happens again: tool
-// calls whose result is not among them are made, with idempotency keys of their own, and what the origin asked is asked
-// again, whatever was answered there. The steps must be recorded from the beginning of the run on, see [Steps]; with an
-// error of a damaged journal a fork of the steps before the damage can be made. A store that hands out leases has the
-// fork as a run that is paused, with the agent, queue and priority of the origin, and its tags if the options have none.
-// It has no key: it keeps no other run waiting. What the origin was given with options, such as the turns of a
-// conversation before it (WithHistory), is no part of its steps: whoever continues the fork gives it the same.
+// Fork makes a run of the first steps of another one, which Runner.Resume(NewID) continues. It runs nothing, and changes
+// nothing of the origin, which may have ended, wait, or work. Everything behind the steps happens again: tool calls whose
+// result is not among them are made, with idempotency keys of their own, and what the origin asked is asked again,
+// whatever was answered there. The steps must be recorded from the beginning of the run on, see [Steps]; with an error of
+// a damaged journal a fork of the steps before the damage can be made. A store that hands out leases has the fork as a
+// run that is paused, with the agent, queue and priority of the origin, and its tags if the options have none. It has no
+// key: it keeps no other run waiting. What the origin was given with options, such as the turns of a conversation before
+// it (WithHistory), is no part of its steps: the caller that continues the fork gives it the same.
 func Fork(ctx context.Context, store CheckPointStore, id string, o ForkOptions) error {
 	if err := fork(ctx, store, id, o); err != nil {
 		return fmt.Errorf("failed to fork run %q: %w", id, err)
@@ -91,7 +91,7 @@ func (h *runSteps) draft(id string, at int) ([][]byte, error) {
 		return nil, err
 	}
 	for _, r := range records {
-		if r.Kind == journal.KindTurn { // nobody knows what the checkpoints of the origin had
+		if r.Kind == journal.KindTurn { // it is unknown what the checkpoints of the origin had
 			known := *r
 			known.Given = r.Begun
 			r = &known
@@ -175,7 +175,7 @@ func placeRun(ctx context.Context, store runHandler, id string, o *ForkOptions, 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), savingTime)
 	defer cancel()
-	if before := lease.Info(); before.Status != "" { // somebody made it meanwhile
+	if before := lease.Info(); before.Status != "" { // it was made meanwhile
 		return errors.Join(&core.RunError{Err: core.ErrRunExists, Info: before}, lease.Settle(ctx, core.Settlement{}))
 	}
 	return lease.Settle(ctx, core.Settlement{Status: core.RunPaused})
@@ -194,7 +194,7 @@ type origin struct {
 // forkKey asks a context for the *runFork that it is in.
 type forkKey struct{}
 
-// runFork is what a fork is known by inside.
+// runFork identifies a fork inside the runtime.
 type runFork struct {
 	origin origin
 	seed   [16]byte

@@ -124,7 +124,7 @@ func checkMessages[M MessageType](h *runSteps, s *Step) error {
 	return h.checkResults(s, opsOf[M]().toolCalls(messages[len(messages)-1]))
 }
 
-// checkHistory finds calls without results, but for those of the last message, and results without calls.
+// checkHistory finds calls without results, except in the last message, and results without calls.
 func checkHistory[M MessageType](messages []M) error {
 	ops := opsOf[M]()
 	var open []string

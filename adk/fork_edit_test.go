@@ -218,7 +218,7 @@ func TestFork_EditsAResultOfParts(t *testing.T) {
 	require.Equal(t, `tool look#c1: text(edited)`, chatDialect.line(steps[4].Messages[2].(*schema.Message)))
 }
 
-// TestFork_EditsAResultThatWasGiven: the result of a call that somebody decided on is text to those who edit it.
+// TestFork_EditsAResultThatWasGiven: the result of a call that was decided by a person is edited as text.
 // Rule steps/FK-3.
 func TestFork_EditsAResultThatWasGiven(t *testing.T) {
 	store := checkpoint.NewMemoryStore()

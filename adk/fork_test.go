@@ -68,8 +68,7 @@ func resumeFork(t *testing.T, r *Runner, id string) (texts []string) {
 	return texts
 }
 
-// TestSteps_OfARunThatHasEnded: the steps are those of all agents, with whole messages, and stay when the run has
-// ended.
+// TestSteps_OfARunThatHasEnded: the steps come from all agents, with whole messages, and stay when the run has ended.
 // Rule steps/FK-1.
 func TestSteps_OfARunThatHasEnded(t *testing.T) {
 	f := newForkable(t)
@@ -139,7 +138,7 @@ func TestFork_AtEveryStep(t *testing.T) {
 	require.Len(t, f.keys, 2+keysOfForks(steps), "no key is that of another run")
 }
 
-// keysOfForks is how many calls of "work" all forks of a run make.
+// keysOfForks returns how many calls of "work" all forks of a run make.
 func keysOfForks(steps []Step) (n int) {
 	for i, s := range steps {
 		if s.Kind == StepResult && s.Call.Function.Name == "work" {
@@ -191,8 +190,8 @@ func TestFork_AsksAgain(t *testing.T) {
 	}
 }
 
-// TestFork_KeysStayInTheFork: a call of a fork that stopped and is made again has the key that it had there, which is
-// not that of the origin; a fork of the fork has another one.
+// TestFork_KeysStayInTheFork: a call of a fork that stopped and is made again has the key that it had there, which is not
+// the key of the origin; a fork of the fork has another one.
 // Rule steps/FK-4.
 func TestFork_KeysStayInTheFork(t *testing.T) {
 	store := checkpoint.NewMemoryStore()

@@ -15,7 +15,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// history is what agents of one run have said, for the agents after them. It is split into lanes: agents that run at
+// history holds what agents of one run have said, for the agents after them. It is split into lanes: agents that run at
 // the same time do not see each other.
 type history[M MessageType] struct {
 	mu   sync.Mutex // guards next, and the entries of all lanes
@@ -133,7 +133,7 @@ func (l *lane[M]) seed(ctx context.Context) {
 	}
 }
 
-// visible is what an agent on this lane sees.
+// visible returns what an agent on this lane sees.
 func (l *lane[M]) visible() []*historyItem[M] {
 	l.history.mu.Lock()
 	defer l.history.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *lane[M]) upTo(n int) []*historyItem[M] {
 	return append(all, l.entries[:n]...)
 }
 
-// own is what was said on this lane.
+// own returns what was said on this lane.
 func (l *lane[M]) own() []*historyItem[M] {
 	l.history.mu.Lock()
 	defer l.history.mu.Unlock()
@@ -200,7 +200,8 @@ func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
 	return i.message, i.err
 }
 
-// joinPartly reads a stream to its end and closes it. With an error, also that of ctx, it returns what came before.
+// joinPartly reads a stream to its end and closes it. With an error, including the error of ctx, it returns what came
+// before.
 func (ops *messageOps[M]) joinPartly(ctx context.Context, s *schema.StreamReader[M]) (M, error) {
 	join, chunks, err := joinStream(receiverOf(ctx, s), nil)
 	if chunks == 0 {
@@ -223,7 +224,7 @@ func saidAgain(err error) bool {
 type HistoryEntry struct {
 	// IsUserInput is true for the messages that the run was started with.
 	IsUserInput bool
-	// AgentName is who said it, otherwise.
+	// AgentName is the agent that said it, otherwise.
 	AgentName string
 	Message   Message
 }
@@ -280,9 +281,9 @@ func entriesOf(x *execution[Message]) ([]*HistoryEntry, error) {
 // speakerOf says who said an entry, and what.
 func speakerOf(e *HistoryEntry) (string, *schema.Message) { return e.AgentName, e.Message }
 
-// AppendHistory adds to what agents have said what one of them says now, for whoever keeps a history of events. The result of
-// a tool comes before those of later calls of the same answer, whichever tool was faster: so the history is sent to a model
-// in the same bytes every time, and the provider finds it in its cache.
+// AppendHistory adds what an agent says now to a history of events. The result of a tool comes before the results of
+// later calls of the same answer, whichever tool was faster: so the history is sent to a model in the same bytes every
+// time, and the provider finds it in its cache.
 func AppendHistory(history []HistoryEntry, e HistoryEntry) []HistoryEntry {
 	return callorder.Append(history, e, func(e HistoryEntry) (string, *schema.Message) { return e.AgentName, e.Message })
 }
@@ -366,7 +367,7 @@ func quote(agent string, m Message) Message {
 	return quoted
 }
 
-// inputPart is what an agent generated as a part of a user message; reasoning is left out.
+// inputPart returns what an agent generated, as a part of a user message; reasoning is left out.
 func inputPart(p *schema.MessageOutputPart) (schema.MessageInputPart, bool) {
 	part := schema.MessageInputPart{Type: p.Type, Text: p.Text, Extra: p.Extra}
 	switch {

@@ -386,7 +386,7 @@ func (s *handlerSet[M]) beforeTurn() bool { return len(s.structs)+len(s.beforeMo
 // afterTurn reports whether anything runs after a turn of the model.
 func (s *handlerSet[M]) afterTurn() bool { return len(s.structs)+len(s.afterModel) > 0 }
 
-// aroundModel reports whether anything runs in a turn besides the model.
+// aroundModel reports whether a turn runs anything around the model.
 func (s *handlerSet[M]) aroundModel() bool {
 	return s.beforeTurn() || s.afterTurn() || len(s.wrapModel) > 0
 }

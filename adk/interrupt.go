@@ -44,7 +44,7 @@ func AppendAddressSegment(ctx context.Context, segType AddressSegmentType, segID
 //
 //   - ID: what an answer is keyed by (ResumeParams.Targets of adk, ResumeWithData of compose)
 //   - Address: where in the run it is
-//   - Info: what was given with the interrupt, for whoever answers
+//   - Info: what was given with the interrupt, for the person or program that answers
 //   - IsRootCause: true for the point that asked, false for what is around it
 //   - Parent: the point around it, nil for the outermost one
 //   - EqualsWithoutID: compares all but the IDs
@@ -62,13 +62,13 @@ type InterruptSignal = core.InterruptSignal
 
 // InterruptInfo says why a run stopped.
 type InterruptInfo struct {
-	// Data is what the interrupted agent says about it.
+	// Data is the information that the interrupted agent gives about it.
 	Data any
 	// InterruptContexts are the root causes, with IDs to resume them by.
 	InterruptContexts []*InterruptCtx
 }
 
-// ResumeInfo is what an agent gets when its run is resumed.
+// ResumeInfo is passed to an agent when its run is resumed.
 type ResumeInfo struct {
 	EnableStreaming bool
 	// InterruptInfo has the Data of the agent's own interrupt, if it is a custom agent, and no InterruptContexts.

@@ -63,7 +63,7 @@ func TestInterrupt_AfterTheLastMessage(t *testing.T) {
 	}
 }
 
-// endOfRun is how a run of the asking agent gets to its end.
+// endOfRun is a way in which a run of the asking agent ends.
 type endOfRun int
 
 const (

@@ -46,7 +46,7 @@ func asker(t *testing.T, name string) *ChatModelAgent {
 		askTool("ask"))
 }
 
-// infos are what a point and those around it say.
+// infos returns the Infos of a point and of the points around it.
 func infos(point *InterruptCtx) (all []any) {
 	for ; point != nil; point = point.Parent {
 		all = append(all, point.Info)

@@ -50,8 +50,8 @@ func (ai *AsyncIterator[T]) All() iter.Seq[T] {
 	}
 }
 
-// Close says that nobody reads any more: what is waiting is dropped, streams in it are closed, a waiting Next returns
-// false. The run continues to its end. Closing is optional and may be repeated.
+// Close ends the reading: what is waiting is dropped, streams in it are closed, a waiting Next returns false. The run
+// continues to its end. Closing is optional and may be repeated.
 func (ai *AsyncIterator[T]) Close() {
 	if ai == nil || ai.ring == nil {
 		return
@@ -64,7 +64,7 @@ func (ai *AsyncIterator[T]) Close() {
 	}
 }
 
-// discard closes the streams of an item that nobody will read.
+// discard closes the streams of an item that will not be read.
 func discard[T any](item T) {
 	if s, ok := any(item).(interface{ closeStreams() }); ok {
 		s.closeStreams()

@@ -17,7 +17,7 @@ func TestIterator_UnboundedInOrder(t *testing.T) {
 	it, gen := NewAsyncIteratorPair[int]()
 	const n = 10_000
 	for i := range n {
-		gen.Send(i) // nobody reads
+		gen.Send(i) // there is no reader
 	}
 	gen.Close()
 	gen.Close()
@@ -120,7 +120,7 @@ func TestIterator_CloseDropsAndWakes(t *testing.T) {
 	})
 }
 
-// TestIterator_CloseClosesStreams: a producer learns that nobody will read, of events that wait and that still come.
+// TestIterator_CloseClosesStreams: a producer learns that the reader is gone, of events that wait and that still come.
 func TestIterator_CloseClosesStreams(t *testing.T) {
 	it, gen := NewAsyncIteratorPair[*AgentEvent]()
 	waiting, waitingWriter := schema.Pipe[Message](0)

@@ -20,7 +20,7 @@ type task interface {
 	execute()
 }
 
-// assignment is what an agent is to do: answer the input, or continue an interrupted run.
+// assignment is the task of an agent: to answer the input, or to continue an interrupted run.
 type assignment[M MessageType] struct {
 	input  *TypedAgentInput[M]
 	resume *ResumeInfo
@@ -50,7 +50,7 @@ func (h *hub[M]) open() *AsyncIterator[*TypedAgentEvent[M]] {
 	return &h.iterator
 }
 
-// send delivers an event, or drops it when the run is over or nobody reads.
+// send delivers an event, or drops it when the run is over or the reader is gone.
 func (h *hub[M]) send(e *TypedAgentEvent[M]) {
 	if h.watch != nil {
 		h.watch.Event(e)

@@ -5,21 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// loopContext is the context of a run that ends with the loop which reads it. It costs nothing until somebody asks when it
-// ends, or the loop ends before the run does.
+// loopContext is the context of a run that ends with the loop which reads it. It costs nothing until its Done is called,
+// or the loop ends before the run does.
 type loopContext struct {
 	context.Context // of the caller
-	// ending is nil while nobody has asked and the loop runs, and loopOver when nobody has asked and the loop has ended.
+	// ending is nil while the loop runs and Done was not called, and loopOver when the loop has ended without a call of
+	// Done.
 	ending atomic.Pointer[loopEnding]
 }
 
-// loopEnding is what ends a loopContext.
+// loopEnding ends a loopContext.
 type loopEnding struct {
 	context.Context
 	cancel context.CancelCauseFunc
 }
 
-// loopOver stands for the ending of a context that nobody has asked about.
+// loopOver stands for the ending of a context whose Done was not called.
 var loopOver = new(loopEnding)
 
 func (c *loopContext) Done() <-chan struct{} { return c.end().Done() }
@@ -36,7 +37,7 @@ func (c *loopContext) cancel(cause error) {
 	c.end().cancel(cause)
 }
 
-// current is what the context delegates to.
+// current returns the context to which loopContext delegates.
 func (c *loopContext) current() context.Context {
 	if c.ending.Load() == nil {
 		return c.Context

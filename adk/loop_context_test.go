@@ -31,7 +31,7 @@ func TestLoopContext_EndsWithItsLoop(t *testing.T) {
 			defer release()
 			require.NoError(t, before.Err())
 			before.cancel(tc.given)
-			after.cancel(tc.given) // nobody asked before
+			after.cancel(tc.given) // Done was not called before
 			late, release := context.WithCancel(after)
 			defer release()
 			for _, ctx := range []context.Context{before, child, after, late} {

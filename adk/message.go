@@ -36,7 +36,7 @@ type AgenticMessageStream = *schema.StreamReader[AgenticMessage]
 // messageIDKey is the place where a message keeps its ID.
 const messageIDKey = "_eino_msg_id"
 
-// messageRuntime is what stands behind the exported functions on messages, for one kind of them: see [agentRuntime].
+// messageRuntime implements the exported functions on messages, for one kind of them: see [agentRuntime].
 type messageRuntime[M MessageType] interface {
 	userMessage(text string) M
 	messageID(m M) string
@@ -96,7 +96,7 @@ func newMark() mark { return markOf(newMessageID()) }
 
 func markOf(id string) mark { return mark{messageIDKey: id} }
 
-// identified returns the message itself if it has an ID, else a copy with that of the mark: the message may be shared
+// identified returns the message itself if it has an ID, else a copy with the ID of the mark: the message may be shared
 // with other runs.
 func (ops *messageOps[M]) identified(m M, with mark) M {
 	if ops.id(m) != "" {
@@ -163,13 +163,14 @@ type messageOps[M MessageType] struct {
 	user         func(text string) M
 	isNil        func(m M) bool
 	hasToolCalls func(m M) bool
-	// toolCalls are the calls of a message, in their order; callChunks those of a chunk, with their place in the stream.
+	// toolCalls returns the calls of a message, in their order; callChunks the calls of a chunk, with their place in the
+	// stream.
 	toolCalls  func(m M) []schema.ToolCall
 	callChunks func(m M) []schema.ToolCall
 	// isAnswer reports whether a message is one of a model, and isResult whether it is one of a tool. Others are what
 	// users and hooks put into a history.
 	isAnswer, isResult func(m M) bool
-	// text is what a message says.
+	// text returns the text of a message.
 	text func(m M) string
 	// empty makes the message of a model that said nothing.
 	empty func() M
@@ -442,7 +443,7 @@ func joinStream[M MessageType](recv receiver[M], observer chunkObserver[M]) (joi
 	}
 }
 
-// agenticCalls are the function calls of a message; those of a chunk have their place in the stream.
+// agenticCalls returns the function calls of a message; the calls of a chunk have their place in the stream.
 func agenticCalls(m *schema.AgenticMessage, chunk bool) []schema.ToolCall {
 	if m == nil {
 		return nil

@@ -103,10 +103,10 @@ const (
 // What a hook was given stays the hook's: the runtime does not change it later. The hooks in the order of a run:
 type TypedChatModelAgentMiddleware[M MessageType] interface {
 	// BeforeAgent is called once for each Run and Resume, before anything else, in the caller's goroutine. The context
-	// that it returns becomes that of the whole run. There are no run-local values yet; [SendEvent] works.
+	// that it returns becomes the context of the whole run. There are no run-local values yet; [SendEvent] works.
 	BeforeAgent(ctx context.Context, runCtx *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error)
-	// BeforeModelRewriteState is called before each turn of the model, once, however often the call is retried. The
-	// state that it returns is kept, and is what the model gets. The context becomes that of the turn: of wrappers, model
+	// BeforeModelRewriteState is called before each turn of the model, once, however often the call is retried. The state
+	// that it returns is kept, and given to the model. The context becomes the context of the turn: of wrappers, model
 	// and AfterModelRewriteState.
 	BeforeModelRewriteState(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error)
 	// WrapModel is called for each call of the model, retries and failover among them, and returns a model around m. It is
@@ -253,7 +253,7 @@ func (*TypedBaseChatModelAgentMiddleware[M]) WrapModel(
 	return m, nil
 }
 
-// The hooks of early versions, found on a middleware if it has them besides those of the interface.
+// The hooks of early versions, called if a middleware has them in addition to the hooks of the interface.
 type (
 	beforeModelHistoryRewriter[M MessageType] interface {
 		// BeforeModelRewriteHistory is called right before BeforeModelRewriteState of the same middleware.

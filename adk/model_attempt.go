@@ -37,7 +37,7 @@ type modelAttempt[M MessageType] struct {
 	err     error
 }
 
-// attemptPhase is what has become of an attempt. Its turn makes the transitions.
+// attemptPhase is the state of an attempt. Its turn makes the transitions.
 //
 //	from  to        when
 //	open  accepted  its answer becomes the answer of the turn
@@ -364,8 +364,8 @@ func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id mark) *schema
 	return copies[1]
 }
 
-// endOfStream returns what an end or error of the event stream becomes: it waits for the verdict, and what that puts in
-// place of the end comes once. A cancelled stream needs no verdict.
+// endOfStream returns what an end or error of the event stream becomes: it waits for the verdict, and what the verdict
+// puts instead of the end comes once. A cancelled stream needs no verdict.
 func (a *modelAttempt[M]) endOfStream() func(own error) error {
 	replaced := false
 	return func(own error) error {
@@ -393,14 +393,14 @@ func (a *modelAttempt[M]) accept() {
 	a.settle(attemptAccepted, nil)
 }
 
-// fail closes the attempt, whose error becomes that of the turn.
+// fail closes the attempt, whose error becomes the error of the turn.
 func (a *modelAttempt[M]) fail() {
 	a.speculation.Abort(a.err)
 	a.settle(attemptFailed, nil)
 }
 
-// cut closes the attempt because the run is to stop at once. Its event ends as that of a call that was given up: an error
-// at its end would count as a failure for whoever reads the history in the next life.
+// cut closes the attempt because the run is to stop at once. Its event ends like the event of a call that was given up:
+// an error at its end would count as a failure for the process that reads the history in the next life.
 func (a *modelAttempt[M]) cut() {
 	a.speculation.Abort(a.err)
 	a.settle(attemptFailed, ErrStreamCanceled)

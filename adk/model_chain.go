@@ -29,7 +29,7 @@ type modelChain[M MessageType] struct {
 	retry    *TypedModelRetryConfig[M]
 	failover *ModelFailoverConfig[M]
 	target   *modelTarget[M]
-	// consulting: code of users runs in a turn besides the model.
+	// consulting: a turn runs code of users in addition to the model.
 	consulting bool
 	// limited: an agent with tools, or with a gate before the final answer, counts its iterations.
 	limited bool
@@ -67,7 +67,7 @@ func (c *modelChain[M]) Generate(ctx context.Context, _ []M, _ ...model.Option) 
 	return c.turn(ctx)
 }
 
-// Stream is Generate for a graph that streams, which that of an agent does not.
+// Stream is Generate for a graph that streams. The graph of an agent does not.
 func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*schema.StreamReader[M], error) {
 	answer, err := c.turn(ctx)
 	if err != nil {
@@ -123,8 +123,8 @@ func (c *modelChain[M]) optionsFor(r *agentRun[M], tools, deferred []*schema.Too
 	return opts
 }
 
-// toolsOf returns the tools that a run offers to the model unless hooks change them: those of the agent, or else of the
-// caller's options.
+// toolsOf returns the tools that a run offers to the model unless hooks change them: the tools of the agent, or else of
+// the caller's options.
 func (c *modelChain[M]) toolsOf(r *agentRun[M]) []*schema.ToolInfo {
 	if len(c.infos) > 0 || len(r.options.model) == 0 {
 		return c.infos

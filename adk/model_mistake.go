@@ -51,7 +51,7 @@ func (e *ModelMistake) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *ModelMistake) Unwrap() error { return e.Err }
 
-// defaultMaxMistakes is how many answers in a row may be mistaken.
+// defaultMaxMistakes is the number of answers in a row that may be mistaken.
 const defaultMaxMistakes = 3
 
 const (
@@ -213,9 +213,9 @@ func reportedMistake[M MessageType](ctx context.Context, in *compose.ToolInput, 
 	return "", err
 }
 
-// ReportArguments returns what the model reads about a call whose arguments do not fit, or the error that ends the run, in
-// place of calling the tool: exactly what becomes of a [tool.ArgumentsError] of the tool itself. Middlewares that hold a
-// call up, such as for an approval, call it for what need not be held up. ctx is that of the call.
+// ReportArguments returns what the model reads about a call whose arguments do not fit, or the error that ends the run,
+// instead of calling the tool: a [tool.ArgumentsError] of the tool itself has exactly the same effect. Middlewares that
+// hold a call up, such as for an approval, call it for what need not be held up. ctx is the context of the call.
 func ReportArguments(ctx context.Context, call *ToolContext, wrong *tool.ArgumentsError) (string, error) {
 	if r := innermostRun(ctx); r != nil {
 		return r.reportArguments(ctx, call, wrong)
@@ -250,8 +250,8 @@ func cutOffCall[M MessageType](ctx context.Context, name, word string) (string, 
 	})(ctx, name, "")
 }
 
-// failedBy is failed for the error of the graph. A transfer of the agent's model to nobody has the text that it has in
-// any agent.
+// failedBy is failed for the error of the graph. A transfer of the agent's model to an agent that does not exist has the
+// text that it has in any agent.
 func (r *agentRun[M]) failedBy(err error) error {
 	if nobody := new(transferError); errors.As(err, &nobody) && nobody.agent == any(r.agent) {
 		if mistake := new(ModelMistake); errors.As(err, &mistake) {

@@ -34,17 +34,17 @@ func (t *modelTurn[M]) failOpen() {
 	}
 }
 
-// verdict is what becomes of an attempt.
+// verdict says how an attempt ends.
 type verdict[M MessageType] struct {
 	again bool
-	// err becomes that of the turn if the attempt stands or no other is allowed.
+	// err becomes the error of the turn if the attempt stands or no other is allowed.
 	err error
 	// rejected: a good answer was not good enough.
 	rejected bool
 	decision *TypedRetryDecision[M]
 }
 
-// modelRequest is what a model is asked.
+// modelRequest is the request to a model.
 type modelRequest[M MessageType] struct {
 	input   []M
 	options []model.Option

@@ -23,11 +23,11 @@ func (c *modelChain[M]) newTurn(ctx context.Context) *modelTurn[M] {
 	return t
 }
 
-// modelTurn is what the layers of one turn share.
+// modelTurn holds what the layers of one turn share.
 type modelTurn[M MessageType] struct {
 	chain   *modelChain[M]
 	run     *agentRun[M]
-	nodeCtx context.Context // that of the graph's node; hooks may replace it for what is inside them
+	nodeCtx context.Context // the context of the graph's node; hooks may replace it for what is inside them
 	input   []M
 	options []model.Option
 	// view is the state as the hooks see it, if there are any.
@@ -35,7 +35,7 @@ type modelTurn[M MessageType] struct {
 	// resumedAt is the place where a resumed run continues in the turn, resumeAtNode if it takes the turn from its
 	// beginning.
 	resumedAt resumePoint
-	// about is what hooks are given about the turn.
+	// about is the information on the turn that hooks are given.
 	about *TypedModelContext[M]
 	// open is the attempt that has not been judged yet.
 	open *modelAttempt[M]
@@ -209,8 +209,8 @@ func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 	return last, err
 }
 
-// resumed returns the answer that the run had when it was stopped. If somebody has said more since, there is none: a
-// history may be changed when a run is resumed.
+// resumed returns the answer that the run had when it was stopped. If messages came behind it, there is none: a history
+// may be changed when a run is resumed.
 func (t *modelTurn[M]) resumed(ctx context.Context) (last M, err error) {
 	return last, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		end := len(s.Messages) - 1
@@ -264,12 +264,12 @@ func (t *modelTurn[M]) undo(ctx context.Context) error {
 	})
 }
 
-// stateBefore is what a turn changes in the state.
+// stateBefore holds the parts of the state that a turn changes.
 type stateBefore[M MessageType] struct {
 	view                TypedChatModelAgentState[M]
 	toolsInitialised    bool
 	remainingIterations int
-	// said is how much all agents of the run had said.
+	// said counts what all agents of the run had said.
 	said int
 }
 
@@ -281,7 +281,7 @@ func stopAt[M MessageType](ctx context.Context, point resumePoint) error {
 	})
 }
 
-// turnPhase is what a turn of the model has committed. It decides where a run that stops in it continues.
+// turnPhase says what a turn of the model has committed. It decides where a run that stops in it continues.
 //
 //	from                 to        when                                         a run that stops then
 //	notBegun             asked     the turn has taken its input                 takes the turn again

@@ -14,25 +14,26 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Asks is what the Info of an interrupt may implement: it says of itself what a list of open questions shows, also in
+// Asks is an optional interface of the Info of an interrupt: it returns what a list of open questions shows, also in
 // another process that knows nothing but the store.
 type Asks interface{ Asks() Question }
 
-// Question is how an interrupt is listed.
+// Question is an interrupt in a list.
 type Question struct {
 	// Kind is approval, question, outcome, timer, run, webhook or client_tool, or the application's own. Runs do not wait
-	// for outcomes, timers and runs if people have to answer, too: whoever executes the run sees to those.
+	// for outcomes, timers and runs if people have to answer, too: the process that executes the run sees to those.
 	Kind string
 	// For is whom it waits for: users, groups, roles, as the application names them.
 	For []string
 	// Summary is one line, cut after 500 bytes.
 	Summary string
-	// Expires is the time at which nobody has to answer any more. The answer is then an [AnswerExpired]. The zero time is
-	// never.
+	// Expires is the time after which no answer is expected any more. The answer is then an [AnswerExpired]. The zero
+	// time is never.
 	Expires time.Time
-	// Schema is the JSON Schema of an answer that is JSON, for whoever shows a form. The default is nil: it says nothing.
+	// Schema is the JSON Schema of an answer that is JSON, for a program that shows a form. The default is nil: it says
+	// nothing.
 	Schema json.RawMessage
-	// URL is what the person has to open to answer. It is to be shown whole, and opened by nobody else.
+	// URL is the page that the person has to open to answer. It is to be shown whole, and opened by no one else.
 	URL string
 }
 
@@ -47,13 +48,13 @@ const (
 	QuestionClientTool = "client_tool"
 )
 
-// Answerable is what the Info of an interrupt may implement to refuse a bad answer where it is given, before the run
-// continues. An answer that came as JSON is a [JSONAnswer].
+// Answerable is an optional interface of the Info of an interrupt: it refuses a bad answer where it is given, before the
+// run continues. An answer that came as JSON is a [JSONAnswer].
 type Answerable interface {
 	CheckAnswer(answer any) error
 }
 
-// JSONAnswer is an answer of somebody who does not know the Go type: a page, another program. Whoever asks with
+// JSONAnswer is an answer of a sender that does not know the Go type: a page, another program. A caller of
 // GetResumeContext[T] gets it decoded into T; members that T does not have are an error, and then there is no answer.
 //
 // It is a slice of bytes.
@@ -64,9 +65,9 @@ func init() {
 	schema.RegisterName[*AnswerExpired]("_weft_adk_answer_expired")
 }
 
-// AnswerExpired is the answer to a question that nobody answered in time (see [Question]).
+// AnswerExpired is the answer to a question that was not answered in time (see [Question]).
 type AnswerExpired struct {
-	// Expired is when.
+	// Expired is the time at which the question expired.
 	Expired time.Time
 }
 
@@ -76,7 +77,8 @@ const (
 	longestInfo    = 16 << 10
 )
 
-// waitPoints is what the store shows of the questions of a run that stopped, and the Infos themselves by their points.
+// waitPoints returns what the store shows of the questions of a run that stopped, and the Infos themselves by their
+// points.
 func waitPoints(signal *InterruptSignal, since time.Time) (points []core.WaitPoint, infos map[string]any) {
 	infos = map[string]any{}
 	for _, c := range interruptContexts(signal) {
@@ -126,8 +128,8 @@ func IsCancelPoint(point *InterruptCtx) bool {
 	return false
 }
 
-// Shortens is what the Info of an interrupt may implement that can be too long for a list, which takes 16 KiB of JSON:
-// it returns what is shown in its place, with no text of more than a number of bytes. Other Infos that are too long are
+// Shortens is an optional interface of an Info of an interrupt that can be too long for a list, which takes 16 KiB of
+// JSON: it returns what is shown instead, with no text of more than a number of bytes. Other Infos that are too long are
 // left out.
 type Shortens interface{ Shortened(most int) any }
 
@@ -138,8 +140,8 @@ func (u *OutcomeUnknown) Shortened(most int) any {
 	return &short
 }
 
-// infoJSON is an Info for whoever shows it, and whether it was shortened or left out because it is too long. One that
-// cannot be encoded is left out, too.
+// infoJSON returns an Info in the form in which it is shown, and whether it was shortened or left out because it is too
+// long. One that cannot be encoded is left out, too.
 func infoJSON(info any) (data json.RawMessage, truncated bool) {
 	encode := func(info any) error {
 		return guardHook(func() (err error) { data, err = json.Marshal(info); return err })
@@ -175,7 +177,7 @@ func cutText(s string, most int) string {
 // ErrAnswerRefused is matched by the error of an answer that the Info of its question refuses (see [Answerable]).
 var ErrAnswerRefused = errors.New("the answer is refused")
 
-// refusedAnswer is what is wrong with an answer.
+// refusedAnswer says what is wrong with an answer.
 type refusedAnswer struct {
 	point string
 	why   error
@@ -190,7 +192,7 @@ func (e *refusedAnswer) Unwrap() []error { return []error{ErrAnswerRefused, e.wh
 // CheckAnswers has the questions of a run that waits look at answers before they are put into the inbox of its store: the
 // error of those that an [Answerable] Info refuses matches [ErrAnswerRefused]. It reads the checkpoint of the run, and
 // changes nothing. A question whose type this program does not register is not asked, nor is a run that it cannot read:
-// whoever executes the run can. (C10)
+// the process that executes the run can. (C10)
 func CheckAnswers(ctx context.Context, store CheckPointStore, id string, answers ...RunAnswer) error {
 	if isNilStore(store) {
 		return errStoreNilForResume
@@ -256,7 +258,7 @@ func (d *runDocument) checkAnswers(answers map[string]any) (err error) {
 	return err
 }
 
-// encodeAnswers is what the journal keeps of the answers that a run is resumed with, so that nobody has to give them
+// encodeAnswers returns what the journal keeps of the answers that a run is resumed with, so that they need not be given
 // again if the process dies. One of a type that is not registered is left out.
 func (d diagnostics) encodeAnswers(ctx context.Context, answers map[string]any) map[string][]byte {
 	encoded := make(map[string][]byte, len(answers))
@@ -288,7 +290,7 @@ func decodeAnswers(encoded map[string][]byte) (map[string]any, error) {
 	return answers, nil
 }
 
-// RunAnswer is what somebody says to a question of a run. It is the same type as checkpoint.Answer.
+// RunAnswer is an answer to a question of a run. It is the same type as checkpoint.Answer.
 //
 //   - Point: the ID of the interrupt point
 //   - Data: JSON, or a value encoded by the type registry; nil says nothing

@@ -89,7 +89,7 @@ func testPanicK[M MessageType](t *testing.T, streaming bool) {
 }
 
 // TestLoop_CallsAnywhereInAnAnswer: calls are found wherever in an answer they come, beside text and chunks that have
-// only token counts; the counts are the same as those of the answer that was not streamed.
+// only token counts; the counts are the same as in the answer that was not streamed.
 func TestLoop_CallsAnywhereInAnAnswer(t *testing.T) {
 	usage := func(n int) *schema.Message {
 		return &schema.Message{Role: schema.Assistant,

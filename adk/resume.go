@@ -106,7 +106,7 @@ func (r *agentRun[M]) resumeFrom(info *ResumeInfo) {
 	r.resume = &resumption[M]{info: info}
 }
 
-// resumption is what an interrupted run continues from.
+// resumption holds what an interrupted run continues from.
 type resumption[M MessageType] struct {
 	info  *ResumeInfo
 	saved []byte

@@ -105,7 +105,7 @@ func testEveryChunk[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// askUser is code that has to ask the user: it interrupts until somebody answers.
+// askUser is code that has to ask the user: it interrupts until there is an answer.
 func askUser(ctx context.Context) (string, error) {
 	if _, answered, answer := tool.GetResumeContext[string](ctx); answered {
 		return "answered " + answer, nil

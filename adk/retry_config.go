@@ -45,7 +45,7 @@ type TypedRetryDecision[M MessageType] struct {
 	// PersistModifiedInputMessages puts it into the history, too.
 	ModifiedInputMessages        []M
 	PersistModifiedInputMessages bool
-	// AdditionalOptions are added to those of the calls to come in this turn.
+	// AdditionalOptions are added to the options of the calls to come in this turn.
 	AdditionalOptions []model.Option
 	// Backoff is the time to wait before the next call. 0 leaves that to the configuration.
 	Backoff time.Duration
@@ -61,7 +61,7 @@ type TypedRetryDecision[M MessageType] struct {
 //   - RewriteError: is returned instead of the answer or error, without Retry
 //   - ModifiedInputMessages: the input of the next call
 //   - PersistModifiedInputMessages: puts that input into the history, too
-//   - AdditionalOptions: are added to those of the calls to come in this turn
+//   - AdditionalOptions: are added to the options of the calls to come in this turn
 //   - Backoff: how long to wait; 0 leaves that to the configuration
 //   - RejectReason: what readers of the events get to know
 type RetryDecision = TypedRetryDecision[*schema.Message]

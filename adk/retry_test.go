@@ -33,7 +33,7 @@ func retrying[M MessageType](n int,
 	}
 }
 
-// ends is how the stream of a model event ended, "" if well.
+// ends returns the error at the end of the stream of a model event, "" if there was none.
 func ends[M MessageType](o observed[M]) string {
 	var will *WillRetryError
 	switch {

@@ -32,8 +32,7 @@ func bubbled(t *testing.T, ordinary, agentic func(t *testing.T, streaming bool))
 	matrix(t, in(ordinary), in(agentic))
 }
 
-// misdeeds are what user code should not do.
-// writeTo panics on a nil map.
+// misdeeds are things that user code should not do. writeTo panics on a nil map.
 func writeTo(m map[string]int) { m["x"] = 1 }
 
 var misdeeds = map[string]func(){

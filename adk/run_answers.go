@@ -6,9 +6,8 @@ import (
 	"github.com/weftgo/weft/internal/core"
 )
 
-// answersFor are the answers that the run is resumed with: first those that an earlier process was given, then those in
-// the store, then those of the caller, then those that an earlier stretch was given and did not come to use. Each question
-// has one.
+// answersFor returns the answers that the run is resumed with: first those that an earlier process was given, then those
+// in the store, then the caller's, then those that an earlier stretch was given and did not use. Each question has one.
 func (run *runnerRun[M]) answersFor(ctx context.Context, saved *runDocument, params *ResumeParams) (map[string]any, error) {
 	answers, err := decodeAnswers(run.past.answers)
 	if err != nil {
@@ -61,9 +60,9 @@ func (run *runnerRun[M]) storedAnswers(ctx context.Context) (map[string]any, err
 	return given, nil
 }
 
-// addLateAnswers adds the answers that came to the store since answersFor has looked. A run that is taken while it waits, as
-// a timer has ended, takes answers until the first record of the stretch is there, and none from then on: this is for
-// behind it. Whoever continues after a death finds them in the store.
+// addLateAnswers adds the answers that came to the store since answersFor has looked. A run that is taken while it waits,
+// as a timer has ended, takes answers until the first record of the stretch is there, and none from then on: this is for
+// behind it. A process that continues after a death finds them in the store.
 // Rule distributed/C6.
 func (run *runnerRun[M]) addLateAnswers(ctx context.Context, saved *runDocument, answers map[string]any) error {
 	if run.held == nil {

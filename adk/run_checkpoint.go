@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/internal/core"
 )
 
-// save stores the run, if there is a store and an ID, and returns the ID. as is what the run has come to.
+// save stores the run, if there is a store and an ID, and returns the ID. as is the status of the run.
 func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (savedAs string, err error) {
 	defer journal.BlameStore(&err)
 	id := run.root.options.checkPointID
@@ -194,15 +194,15 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 	return saved, nil
 }
 
-// resumedPast is what the store has of a run that is resumed.
+// resumedPast holds what the store has of a run that is resumed.
 type resumedPast struct {
-	// data is what the run, or the process that resumed it last, began with.
+	// data is the document that the run, or the process that resumed it last, began with.
 	data []byte
-	// died: the process that had the run did not say what it had come to.
+	// died: the process that had the run did not record its status.
 	died bool
 	// answers are the answers that an earlier process was given.
 	answers map[string][]byte
-	// turn is what a conversation is given to know of the run.
+	// turn is the information on the run that a conversation is given.
 	turn turnwatch.Past
 }
 

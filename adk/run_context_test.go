@@ -26,7 +26,7 @@ func pathOf[M MessageType](e *TypedAgentEvent[M]) string {
 	return strings.Join(names, " ")
 }
 
-// theatre is where actors play: it notes what each of them was asked, and where.
+// theatre records what each actor was asked, and where.
 type theatre struct {
 	mu        sync.Mutex
 	asked     map[string][]string
@@ -128,7 +128,7 @@ func pathsOf(t *testing.T, it *AsyncIterator[*AgentEvent]) (lines []string) {
 	return lines
 }
 
-// quotedLine is what another agent said, as the next one sees it.
+// quotedLine returns what another agent said, as the next one sees it.
 func quotedLine(name, text string) string {
 	return "user: For context: [" + name + "] said: " + text + "."
 }

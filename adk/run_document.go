@@ -20,7 +20,7 @@ var runKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', '-', 'r', 'u', 'n
 // endKind marks what is kept of runs that have ended, in stores that do not know about runs.
 var endKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', '-', 'e', 'n', 'd'}, Version: 1}
 
-// endIn returns what a run has come to, nil if the data is something else.
+// endIn returns the end of a run, nil if the data is something else.
 func endIn(data []byte) *journal.End {
 	_, _, payload, err := endKind.Open(data)
 	if err != nil {
@@ -33,7 +33,7 @@ func endIn(data []byte) *journal.End {
 	return end
 }
 
-// runCodec is how a saved run is encoded: a runDocument by encoding/gob, and in it every value whose type is the user's
+// runCodec is the encoding of a saved run: a runDocument by encoding/gob, and in it every value whose type is the user's
 // by the serializer of the type registry.
 const runCodec = "gob"
 
@@ -60,7 +60,7 @@ type runDocument struct {
 	Answers map[string][]byte
 }
 
-// setRest closes the journal of the run, if it has one, and keeps what it has besides the points.
+// setRest closes the journal of the run, if it has one, and keeps what it has in addition to the points.
 func (d *runDocument) setRest(steps *journal.Journal) error {
 	if steps == nil {
 		return nil
@@ -81,7 +81,7 @@ type savedItem struct {
 	Agent    string
 	Message  []byte
 	Transfer bool
-	// Err is how its stream ended, if not well.
+	// Err is the error at the end of its stream, nil if there was none.
 	Err []byte
 	// ErrText is for errors whose type is not registered.
 	ErrText string

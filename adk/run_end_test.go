@@ -29,8 +29,8 @@ func TestRunEnd_Transitions(t *testing.T) {
 	}
 }
 
-// TestCancelHandle_WaitEndsWithACallerThatHooksEnd: a hook that ends the caller's goroutine, as t.FailNow does, leaves
-// nobody waiting for the run.
+// TestCancelHandle_WaitEndsWithACallerThatHooksEnd: a hook that ends the caller's goroutine, as t.FailNow does, leaves no
+// goroutine waiting for the run.
 func TestCancelHandle_WaitEndsWithACallerThatHooksEnd(t *testing.T) {
 	for _, withRunner := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -52,7 +52,7 @@ func keepData(a *AgentAction) {
 	}
 }
 
-// outcome is how the agent ended: the action of its last event, or that of the agent that took over.
+// outcome returns how the agent ended: the action of its last event, or of the last event of the agent that took over.
 func (x *execution[M]) outcome() *AgentAction {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -184,7 +184,7 @@ func (r *agentRun[M]) hidePartial() {
 	}
 }
 
-// lane is where other agents see what the run says, nil if there are none that do.
+// lane returns the lane on which other agents see what the run says, nil if no agents see it.
 func (r *agentRun[M]) lane() *lane[M] {
 	if x := executionFrom[M](r.Context); x != nil && x.run.recording.Load() {
 		return x.lane
@@ -192,7 +192,7 @@ func (r *agentRun[M]) lane() *lane[M] {
 	return nil
 }
 
-// SendEvent sends an event of the caller's own among those of the run: from a hook, a wrapper or a tool. It is sent as
+// SendEvent adds an event of the caller's own to the events of the run: from a hook, a wrapper or a tool. It is sent as
 // it is, and dropped when the run has ended.
 func SendEvent(ctx context.Context, event *AgentEvent) error { return TypedSendEvent(ctx, event) }
 

@@ -7,9 +7,9 @@ import (
 )
 
 // WithHistory gives a run what was said before it, with the authors: each agent that the run reaches sees its own
-// messages as they are, and those of other agents as messages of the user that say who said what. The messages of the
-// run come behind them. A resumed run needs the option again if it may reach further agents. Of several such options the
-// last one counts. Ordinary messages only.
+// messages as they are, and the messages of other agents as messages of the user that say who said what. The messages of
+// the run come behind them. A resumed run needs the option again if it may reach further agents. Of several such options
+// the last one counts. Ordinary messages only.
 func WithHistory(entries ...HistoryEntry) AgentRunOption {
 	kept := slices.Clone(entries)
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.history = kept })
@@ -27,8 +27,8 @@ func WithActiveAgent(name string) AgentRunOption {
 func (e *TypedAgentEvent[M]) IsInner() bool { return e.origin == originInner }
 
 // IsReplay reports whether an earlier part of the run has emitted the event: before it was interrupted, cancelled, or its
-// process died. A resumed run emits what it had come to, so that its reader has the whole answer wherever it reads; one
-// that shows both parts on one page leaves replays out. They are not recorded and not stored again.
+// process died. A resumed run emits again what it had emitted, so that its reader has the whole answer wherever it reads;
+// one that shows both parts on one page leaves replays out. They are not recorded and not stored again.
 func (e *TypedAgentEvent[M]) IsReplay() bool { return e.origin.isReplayed() }
 
 // activeAgent is the agent that a run begins with: the one of [WithActiveAgent], or root itself.

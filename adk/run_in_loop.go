@@ -18,15 +18,15 @@ import (
 // is the only call of its message.
 //
 // Read with [AsyncIterator.Next], the run is an ordinary one, which begins with the first call. The option has no effect
-// without a [Runner]. A run that nobody reads never begins.
+// without a [Runner]. A run without a reader never begins.
 func WithRunInLoop() AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.inLoop = true })
 }
 
 // WithPieces has the streamed answers of a model come as events of their pieces, in a run that is executed by the loop
-// which reads it (see [WithRunInLoop]): one event for each chunk, with IsPiece, and then one with the whole message, in
-// place of one with a stream. It costs less. An event of a piece is valid until the next event. In other runs the option
-// has no effect.
+// which reads it (see [WithRunInLoop]): one event for each chunk, with IsPiece, and then one with the whole message,
+// instead of one with a stream. It costs less. An event of a piece is valid until the next event. In other runs the
+// option has no effect.
 func WithPieces() AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.pieces = true })
 }
@@ -41,7 +41,7 @@ var errReaderGone = errors.New("the loop that read the run has ended")
 type loopRun[M MessageType] struct {
 	hub  *hub[M]
 	task task
-	// context is that of the run.
+	// context is the context of the run.
 	context loopContext
 	// inline: the goroutine of the loop executes the run. Otherwise the run has one of its own.
 	inline bool
@@ -53,7 +53,7 @@ type loopRun[M MessageType] struct {
 	// The rest is of an inline run, for the goroutine of its loop alone, but for parked and wake.
 
 	yield func(*TypedAgentEvent[M]) bool
-	// body is what has become of the body of the loop; thrown is what it panicked with.
+	// body is the state of the loop's body, thrown the value that it panicked with.
 	body   loopBody
 	thrown any
 	// piece is the event of the last piece, which speaker has written.
@@ -83,7 +83,7 @@ func (l *loopRun[M]) claim(to loopStart) bool {
 	return l.start.CompareAndSwap(int32(startOpen), int32(to))
 }
 
-// loopBody is what has become of the body of a loop. The goroutine of the loop makes the transitions.
+// loopBody is the state of the body of a loop. The goroutine of the loop makes the transitions.
 //
 //	from   to        when
 //	reads  left      it breaks, returns, or ends the goroutine
@@ -174,8 +174,9 @@ func (l *loopRun[M]) follow(yield func(*TypedAgentEvent[M]) bool) {
 	}
 }
 
-// deliver passes the events that have come to the body of the loop, and reports whether there is still one. It is called
-// by the goroutine of the loop, which must not hold a lock. In others, while that waits for them, it does nothing.
+// deliver passes the events that have arrived to the body of the loop, and reports whether the loop still has a body. It
+// is called by the goroutine of the loop, which must not hold a lock. In other goroutines, while the loop waits for them,
+// it does nothing.
 func (l *loopRun[M]) deliver() bool {
 	if l == nil || !l.inline || l.parked.Load() {
 		return true
@@ -283,7 +284,7 @@ func (r *agentRun[M]) deliver() error {
 	return nil
 }
 
-// waiterOf is what waits for the tools of the run that ctx belongs to, nil if it is ordinary.
+// waiterOf returns the Waiter for the tools of the run that ctx belongs to, nil if the run is ordinary.
 func waiterOf[M MessageType](ctx context.Context) core.Waiter {
 	if l := agentRunFrom[M](ctx).loop(); l != nil {
 		return l

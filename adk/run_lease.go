@@ -26,7 +26,7 @@ type LeaseOptions struct {
 	Steal bool
 }
 
-// Errors of runs that several processes share. They are the same values as those of package adk/checkpoint.
+// Errors of runs that several processes share. They are the same values as in package adk/checkpoint.
 var (
 	// ErrRunBusy is matched by the error of a run that another process holds, or this one.
 	ErrRunBusy = core.ErrRunBusy
@@ -58,7 +58,7 @@ func GetFencingToken(ctx context.Context) uint64 {
 	return 0
 }
 
-// leasePhase is how this process stands to a run that it holds. The heldRun owns it.
+// leasePhase is the state of this process's lease on a run. The heldRun owns it.
 //
 //	from  to       when
 //	held  lost     a write says so; or nothing could be written for the whole TTL
@@ -71,8 +71,8 @@ const (
 	leaseSettled
 )
 
-// heldRun is the lease of a run that this process executes. It keeps the lease renewed, stops the run when somebody asks
-// for that through the store, and gives it up when the lease is lost. It waits in no goroutine.
+// heldRun is the lease of a run that this process executes. It keeps the lease renewed, stops the run when that is
+// requested through the store, and gives it up when the lease is lost. It waits in no goroutine.
 type heldRun struct {
 	core.RunLease
 	// control stops the run, and giveUp ends its context with the reason.
@@ -80,7 +80,7 @@ type heldRun struct {
 	giveUp  context.CancelCauseFunc
 	// over is closed when the phase is no longer leaseHeld.
 	over chan struct{}
-	// clock is that of the store.
+	// clock is the clock of the store.
 	clock core.StoreClock
 
 	mu    sync.Mutex // guards the fields below
@@ -123,7 +123,8 @@ func (h *heldRun) untilRenewal() time.Duration {
 	return time.Until(h.sign.Add(h.TTL() / 3))
 }
 
-// renew gives the store until the end of the TTL. Then nobody knows who holds the run, and this process gives it up.
+// renew gives the store until the end of the TTL. Then it is unknown which process holds the run, and this process gives
+// it up.
 func (h *heldRun) renew() {
 	h.mu.Lock()
 	end := h.sign.Add(h.TTL())
@@ -136,7 +137,7 @@ func (h *heldRun) renew() {
 	}
 }
 
-// stop stops the run as somebody asked through the store.
+// stop stops the run as requested through the store.
 func (h *heldRun) stop(how core.StopRequest) {
 	h.mu.Lock()
 	h.stopped = &how
@@ -190,7 +191,7 @@ func (h *heldRun) isHeld() bool {
 	return h.phase == leaseHeld
 }
 
-// stopReason is the reason for which somebody had the run stopped, "" if nobody did.
+// stopReason returns the reason given by the request that stopped the run, "" if there was none.
 func (h *heldRun) stopReason() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

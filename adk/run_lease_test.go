@@ -46,7 +46,7 @@ func statusOf(t *testing.T, store checkpoint.RunStore, id string) checkpoint.Run
 	return info
 }
 
-// TestLease_ARunThatIsExecutedIsBusy for everybody else, in this process as in others.
+// TestLease_ARunThatIsExecutedIsBusy for every other runner, in this process as in others.
 // Rules distributed/F1, distributed/F17.
 func TestLease_ARunThatIsExecutedIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -87,13 +87,13 @@ func TestLease_ARunThatIsTakenOverIsGivenUp(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, before, after)
 		require.EqualValues(t, 1, paid.Load())
-		time.Sleep(2 * time.Minute) // the call comes back, and nobody wants its result
+		time.Sleep(2 * time.Minute) // the call comes back, and its result is not needed
 		require.EqualValues(t, 1, paid.Load())
 		require.Equal(t, "thief", statusOf(t, store, "1").Owner)
 	})
 }
 
-// TestLease_AProcessThatLostTheRunAsksNobody: what it would ask is saved nowhere, and nobody could answer it. Its last
+// TestLease_AProcessThatLostTheRunAsksNobody: what it would ask is saved nowhere, and could not be answered. Its last
 // event says why, and is the only one behind the loss. Rules distributed/F6.
 func TestLease_AProcessThatLostTheRunAsksNobody(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
@@ -121,8 +121,8 @@ func TestLease_AProcessThatLostTheRunAsksNobody(t *testing.T) {
 	}
 }
 
-// TestLease_ARunThatIsRefusedTakesNothingFromAHolderWhoIsSlow: his lease is over, and nobody has taken it. Rules
-// distributed/F3.
+// TestLease_ARunThatIsRefusedTakesNothingFromAHolderWhoIsSlow: the holder's lease is over, and no other process has taken
+// it. Rules distributed/F3.
 func TestLease_ARunThatIsRefusedTakesNothingFromAHolderWhoIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()

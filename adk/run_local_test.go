@@ -144,7 +144,7 @@ func testRunLocalPlaces[M MessageType](t *testing.T, streaming bool) {
 	m := says(d.answer("", wanted{"t", "1", ""}), d.answer("done"))
 	require.Len(t, read(t, bare(t.Context(), setup(t, m, []tool.BaseTool{nests}, with[M](before(&outer))), streaming)), 3)
 	require.Equal(t, "of the run", seen, "a run in a tool has values of its own")
-	for _, errs := range [][]error{outer, inner} { // rule agent/H-3: not in BeforeAgent, also not those of the run around
+	for _, errs := range [][]error{outer, inner} { // rule agent/H-3: not in BeforeAgent, nor the values of the run around
 		require.Len(t, errs, 2)
 		require.Error(t, errs[0])
 		require.Error(t, errs[1])

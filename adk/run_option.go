@@ -82,7 +82,7 @@ type runOutcome struct {
 	interrupts []*InterruptCtx
 	// saveErr is the reason for which the run could not be saved.
 	saveErr error
-	// shownID is what a CancelError says about where the run is saved.
+	// shownID returns the ID that a CancelError gives as the place where the run is saved.
 	shownID func() string
 	ended   chan struct{}
 	// endTurn says to the conversation of a run that stopped whether it can be resumed, nil if it has none. The loop calls
@@ -96,10 +96,10 @@ type runnerOptions struct {
 	checkPointID         *string
 	skipTransferMessages bool
 	outcome              *runOutcome
-	// history is what was said before the run, active the agent that it begins with, "" for the runner's.
+	// history holds what was said before the run, active names the agent that it begins with, "" for the runner's.
 	history []HistoryEntry
 	active  string
-	// restart: a run that exists under the ID is removed first. tags are those of a new run.
+	// restart: a run that exists under the ID is removed first. tags are the tags of a new run.
 	restart bool
 	tags    map[string]string
 	// inLoop: the run is tied to the loop that reads it.
@@ -130,8 +130,8 @@ func WithCheckPointID(id string) AgentRunOption {
 
 type runIDKey struct{}
 
-// RunID returns the ID of [WithCheckPointID] of the run that ctx belongs to; of runs inside of each other, that of the
-// innermost one that has an ID. It is "" outside of a run, and in one without an ID.
+// RunID returns the ID of [WithCheckPointID] of the run that ctx belongs to; of nested runs, the ID of the innermost one
+// that has an ID. It is "" outside of a run, and in one without an ID.
 func RunID(ctx context.Context) string {
 	if ctx == nil {
 		return ""
@@ -167,7 +167,7 @@ type chatModelAgentOptions struct {
 	agentTools      map[string][]AgentRunOption
 }
 
-var noAgentOptions chatModelAgentOptions // which nobody writes to
+var noAgentOptions chatModelAgentOptions // never written to
 
 // WithChatModelOptions passes options to the model of every call. Of several such options the last one counts.
 func WithChatModelOptions(opts []model.Option) AgentRunOption {

@@ -8,8 +8,8 @@ import (
 )
 
 // RunRecords makes the beginning of the journal of a run that another process is to begin: the Records of a
-// checkpoint.NewRun. Whoever resumes that run, with a [Runner] on a store of runs, begins it with this input and these
-// session values. What is in them must be of registered types (see schema.RegisterName).
+// checkpoint.NewRun. The process that resumes that run, with a [Runner] on a store of runs, begins it with this input and
+// these session values. What is in them must be of registered types (see schema.RegisterName).
 //
 // Package adk/dispatch submits runs with it.
 func RunRecords[M MessageType](input *TypedAgentInput[M], sessionValues map[string]any) ([][]byte, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/internal/core"
 )
 
-// runHandler is what the runner needs of a store to hold its runs.
+// runHandler has the methods of a store that the runner needs to hold its runs.
 type runHandler interface {
 	core.RunLeaser
 	core.RunInspector
@@ -63,7 +63,7 @@ func (run *runnerRun[M]) leaseRequest() core.LeaseRequest {
 	return core.LeaseRequest{Owner: conf.Owner, TTL: conf.TTL, Steal: conf.Steal}
 }
 
-// warnOfSteal logs that a run was taken from somebody who held it. (F12)
+// warnOfSteal logs that a run was taken from another holder. (F12)
 func (run *runnerRun[M]) warnOfSteal(ctx context.Context, lease core.RunLease) {
 	if before := lease.Info(); run.runner.lease.Steal && before.Owner != "" {
 		run.root.diagnostics.warn(ctx, "a run was taken from the process that held it", "run", before.ID, "from", before.Owner,
@@ -105,15 +105,15 @@ func (run *runnerRun[M]) takeNew(id string) error {
 	if err != nil {
 		return fmt.Errorf("runner: %w", err)
 	}
-	if before := lease.Info(); before.Status != "" { // somebody made it meanwhile
+	if before := lease.Info(); before.Status != "" { // it was made meanwhile
 		return errors.Join(&core.RunError{Err: core.ErrRunExists, Info: before}, lease.Settle(ctx, core.Settlement{}))
 	}
 	run.hold(lease, begun)
 	return nil
 }
 
-// refuseExisting is the error of a new run under the ID of one that has ended or can be resumed. One of which nothing is
-// saved is replaced, unless somebody holds it: its process died before there was anything, or it failed.
+// refuseExisting returns the error of a new run under the ID of one that has ended or can be resumed. One of which
+// nothing is saved is replaced, unless a process holds it: its process died before there was anything, or it failed.
 func (run *runnerRun[M]) refuseExisting(ctx context.Context, info core.RunInfo) error {
 	const wayOut = "give the new run another ID, or pass WithRestart"
 	switch info.Status {
@@ -183,7 +183,7 @@ func (run *runnerRun[M]) hasUnleased(ctx context.Context, id string) (bool, erro
 	return past.Died, err
 }
 
-// takeEnd reads what a run that is done has come to.
+// takeEnd reads the end of a run that is done.
 func (run *runnerRun[M]) takeEnd(ctx context.Context, store runHandler, id string) error {
 	data, err := store.Result(ctx, id)
 	if err == nil && data != nil {
@@ -260,7 +260,7 @@ type lastMessage[M MessageType] struct {
 	path []RunStep
 }
 
-// endNow is what the run has come to.
+// endNow returns the end of the run as it is now.
 func (run *runnerRun[M]) endNow(ctx context.Context) *journal.End {
 	end := &journal.End{At: time.Now().UnixMilli(), Kept: run.runner.keepSteps}
 	if run.last == nil {
@@ -276,7 +276,7 @@ func (run *runnerRun[M]) endNow(ctx context.Context) *journal.End {
 	return end
 }
 
-// finish delivers the result of a run that had only to be replayed, and says to the store what the run has come to.
+// finish delivers the result of a run that had only to be replayed, and tells the store how the run ended.
 func (run *runnerRun[M]) finish() {
 	if run.replayed != nil && run.end == runRunning && !run.held.isLost() {
 		run.noteLast(run.replayed)
@@ -325,7 +325,7 @@ func (run *runnerRun[M]) hasEndToSettle() bool {
 	return run.end == runRunning && (run.runner.keepEnded > 0 || run.root.journal != nil)
 }
 
-// settleEnd says to the store what a run has come to that was not saved when it stopped.
+// settleEnd tells the store how a run ended that was not saved when it stopped.
 func (run *runnerRun[M]) settleEnd() (err error) {
 	if run.root.options.checkPointID == nil || isNilStore(run.store) || !run.hasEndToSettle() {
 		return nil
@@ -386,7 +386,7 @@ func (run *runnerRun[M]) forget(ctx context.Context) error {
 	return run.removeCheckPoint(ctx)
 }
 
-// removeCheckPoint removes what a plain store has of a run besides its steps.
+// removeCheckPoint removes what a plain store has of a run in addition to its steps.
 func (run *runnerRun[M]) removeCheckPoint(ctx context.Context) error {
 	if deleter, ok := run.store.(CheckPointDeleter); ok {
 		return deleter.Delete(ctx, *run.root.options.checkPointID)

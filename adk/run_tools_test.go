@@ -33,7 +33,7 @@ func TestToolInfoOf_FindsToolsOfTheRunByTheirNamesAndAliases(t *testing.T) {
 	require.Nil(t, adk.ToolInfoOf(t.Context(), "look"))
 }
 
-// A run, and what it calls, knows its ID; agents that are called as tools have that of the run around.
+// A run, and what it calls, knows its ID; agents that are called as tools have the ID of the run around.
 func TestRunID_IsThatOfTheRunAround(t *testing.T) {
 	var found []string
 	look := adktest.NewTool("look", adktest.Does(func(ctx context.Context, _ string) (string, error) {

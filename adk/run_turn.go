@@ -14,11 +14,11 @@ import (
 // watchedTurn is the turn of a conversation that a run belongs to. It is used by the goroutine of the run.
 type watchedTurn[M MessageType] struct {
 	turn turnwatch.Turn
-	// said is what the events had, and replayed which of it earlier processes have said.
+	// said holds what the events had, and replayed the part of it that earlier processes have said.
 	said     []*historyItem[M]
 	replayed map[int]bool
 	agent    string
-	// ended: the conversation knows what has become of the turn, or a loop is to say it (see runOutcome).
+	// ended: the conversation knows how the turn ended, or a loop is to tell it (see runOutcome).
 	ended bool
 }
 
@@ -84,8 +84,8 @@ func (w *watchedTurn[M]) note(e *TypedAgentEvent[M]) {
 	w.said = append(w.said, item)
 }
 
-// stretch is what the run has come to. Of messages that broke off there is the text of the last one, if nothing came behind
-// it: an attempt that is made again is not the last.
+// stretch returns how far the run has got. Of messages that broke off it has the text of the last one, if nothing came
+// behind it: an attempt that is made again is not the last.
 func (w *watchedTurn[M]) stretch(ctx context.Context) turnwatch.Stretch {
 	s := turnwatch.Stretch{Agent: w.agent, Replayed: map[int]bool{}}
 	said := make([]HistoryEntry, 0, len(w.said))

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// speaker is an agent of the application's own, which nobody but the reader of its event reads.
+// speaker is an agent of the application's own: only the reader of its events reads its streams.
 type speaker struct{}
 
 func (speaker) Name(context.Context) string        { return "speaker" }
@@ -29,7 +29,8 @@ func (speaker) Run(context.Context, *adk.AgentInput, ...adk.AgentRunOption) *adk
 	return iterator
 }
 
-// Where nobody reads the streams of events, those that the run reads anyway come closed, and those of others come open.
+// If a reader of events does not read their streams, the streams that the run reads anyway come closed, and the others
+// come open.
 func TestRun_StreamsThatNobodyReadsComeClosedIfTheRunReadsThem(t *testing.T) {
 	unread := adk.WrapImplSpecificOptFn(func(o *runwatch.Options) { o.Unread = true })
 	streamsOf := func(agent adk.Agent, opts ...adk.AgentRunOption) (texts []string, errs []error) {

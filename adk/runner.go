@@ -20,17 +20,17 @@ import (
 //	Set(ctx context.Context, checkPointID string, checkPoint []byte) error
 type CheckPointStore = core.CheckPointStore
 
-// CheckPointDeleter is what a store may also offer. Its method is
+// CheckPointDeleter is an optional interface of stores. Its method is
 //
 //	Delete(ctx context.Context, checkPointID string) error
 type CheckPointDeleter = core.CheckPointDeleter
 
-// CheckPointLister is what a store may also offer: to find runs again whose IDs nobody remembers. Its method is
+// CheckPointLister is an optional interface of stores: it finds runs whose IDs are not known. Its method is
 //
 //	ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[CheckPointInfo, error]
 type CheckPointLister = core.CheckPointLister
 
-// CheckPointInfo is what a [CheckPointLister] says of one ID: the ID, and when it was written last.
+// CheckPointInfo describes one ID of a [CheckPointLister]: the ID, and when it was written last.
 //
 //   - ID: under which the run was saved
 //   - Modified: when it was written last
@@ -45,7 +45,7 @@ var ErrCheckPointNotFound = core.ErrCheckPointNotFound
 
 // TypedRunnerConfig configures a [TypedRunner].
 type TypedRunnerConfig[M MessageType] struct {
-	// Agent is what runs.
+	// Agent is the agent that runs.
 	Agent TypedAgent[M]
 	// EnableStreaming asks the agent for messages as streams.
 	EnableStreaming bool
@@ -53,8 +53,8 @@ type TypedRunnerConfig[M MessageType] struct {
 	CheckPointStore CheckPointStore
 	// Durability says when they are saved.
 	Durability Durability
-	// Lease is how the runner holds its runs, if the store hands out leases: each run is then executed by one process at a
-	// time, and its end is kept for as long as the store keeps it.
+	// Lease says how the runner holds its runs, if the store hands out leases: each run is then executed by one process
+	// at a time, and its end is kept for as long as the store keeps it.
 	Lease LeaseOptions
 	// KeepEnded is the time for which the end of a run is kept in a store that does not hand out leases: Resume emits the
 	// last message again then. The default is not at all: a run that has ended looks like one that never was.

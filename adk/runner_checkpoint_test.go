@@ -138,7 +138,7 @@ func TestRunner_StateOfAChatModelAgent(t *testing.T) {
 	require.True(t, found)
 }
 
-// A leaf can see whether a resume names nobody or names others.
+// A leaf can see whether a resume names no agent or names others.
 // Rules runtime/B15.15, runtime/I11, runtime/I12.
 func TestResumeInfo_ImplicitResume(t *testing.T) {
 	for _, targets := range []map[string]any{nil, {"unknown": 1}} {

@@ -141,7 +141,7 @@ func TestRunner_DamagedCheckpointsAreErrors(t *testing.T) {
 	require.ErrorIs(t, err, ErrCheckpointStoreNil)
 }
 
-// FuzzOpenRun: bytes that somebody else has written are an error.
+// FuzzOpenRun: bytes that the runner has not written are an error.
 func FuzzOpenRun(f *testing.F) {
 	if data, err := os.ReadFile(goldenRun); err == nil {
 		f.Add(data)

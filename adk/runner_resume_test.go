@@ -202,7 +202,7 @@ func TestFlow_TransferAndResume(t *testing.T) {
 }
 
 // In a store that does not know about runs, a run can be resumed from its checkpoint again. One that is saved at every
-// step removes it: nothing that it has done is to be done twice.
+// step removes it: nothing that it has done may be done twice.
 // Rules runtime/R6, runtime/R12.
 func TestRunner_KeepsTheCheckpointOfARunThatHasEnded(t *testing.T) {
 	for name, durability := range map[string]Durability{"on interrupt": OnInterrupt, "every step": EveryStep} {

@@ -22,21 +22,21 @@ type runnerRun[M MessageType] struct {
 	// store is the runner's, or the lease of the run.
 	store CheckPointStore
 	held  *heldRun
-	// saved is what the run continues from, nil for a new one, and past what else the store has of it.
+	// saved is the document that the run continues from, nil for a new one, and past holds what else the store has of it.
 	saved *runDocument
 	past  resumedPast
 	// steps are the journal that the run was read from, or is recorded in; nil for a new one whose steps are not saved.
 	steps *journal.Journal
-	// answers are what the run is resumed with, by the IDs of interrupt points.
+	// answers holds the answers that the run is resumed with, by the IDs of interrupt points.
 	answers map[string]any
-	// ended is what the run has come to, if it has ended before.
+	// ended is the end of the run, if it has ended before.
 	ended *journal.End
 	// last is the last message that was emitted, and failed the first error.
 	last   *lastMessage[M]
 	failed error
-	// turn is what the run is in its conversation, nil if it belongs to none.
+	// turn is the turn of the run in its conversation, nil if it belongs to none.
 	turn *watchedTurn[M]
-	// task is what the run does, once it has begun.
+	// task is the work of the run, once it has begun.
 	task task
 	gate cancelGate[M]
 	end  runEnd
@@ -44,7 +44,7 @@ type runnerRun[M MessageType] struct {
 	replayed *TypedAgentEvent[M]
 }
 
-// runEnd is what the run has come to, by the events of its agents. Those after a cancel are dropped.
+// runEnd is the state of the run, by the events of its agents. Events after a cancel are dropped.
 //
 //	from     to           when
 //	running  failed       an error
@@ -100,7 +100,7 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	return run, nil
 }
 
-// watchOf is who watches the run, and who does not; the zero value for most.
+// watchOf returns the options that say which watchers a run has; the zero value for most runs.
 func watchOf(opts []AgentRunOption) runwatch.Options {
 	var o *runwatch.Options
 	for i := range opts {
@@ -167,7 +167,7 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	}
 	begun := false
 	defer func() {
-		if !begun { // user code has ended the caller's goroutine: nobody will read, but somebody may wait for the end
+		if !begun { // user code has ended the caller's goroutine: there is no reader, but others may wait for the end
 			run.abandonTurn()
 			run.release()
 			run.gate.end()
@@ -285,7 +285,7 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	}
 }
 
-// sendInterrupt saves an interrupt and passes it on. That of a cancelled run is its end.
+// sendInterrupt saves an interrupt and passes it on. The interrupt of a cancelled run is its end.
 func (run *runnerRun[M]) sendInterrupt(e *TypedAgentEvent[M]) {
 	if run.end == runInterrupted {
 		run.hub.send(&TypedAgentEvent[M]{Err: errors.New("multiple interrupt actions should not happen in Runner")})

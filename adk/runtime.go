@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// agentRuntime is what stands behind the exported generic types and functions, for one kind of message.
+// agentRuntime implements the exported generic types and functions, for one kind of message.
 //
 // A package that uses generic code compiles it for itself, with everything that can be reached from there: each package
 // of a user would compile the whole runtime. An interface ends that. So what is exported does nothing but call the

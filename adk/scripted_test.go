@@ -213,7 +213,7 @@ func (m *scripted[M]) Stream(ctx context.Context, history []M, opts ...model.Opt
 	return schema.StreamReaderFromArray(chunks), nil
 }
 
-// transcript is what the model saw on each call.
+// transcript returns what the model saw on each call.
 func (m *scripted[M]) transcript() [][]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

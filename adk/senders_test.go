@@ -102,7 +102,7 @@ func TestSenders_HeldAtItsPlace(t *testing.T) {
 	}
 }
 
-// TestSenders_FailOutsideARun: without a run there is nobody to send to.
+// TestSenders_FailOutsideARun: without a run there is no reader to send to.
 // Rule agent/W-5.
 func TestSenders_FailOutsideARun(t *testing.T) {
 	m, err := NewEventSenderModelWrapper().WrapModel(t.Context(), says(chatAnswer("x")), nil)

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// session is what all agents of one run share. A nil session holds nothing.
+// session holds the values that all agents of one run share. A nil session holds nothing.
 type session struct {
 	mu     sync.Mutex // guards values
 	values map[string]any

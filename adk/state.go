@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// agentState is what a run of a chat model agent has to remember: the state of its ReAct graph. All of it is saved
+// agentState holds what a run of a chat model agent has to remember: the state of its ReAct graph. All of it is saved
 // with an interrupted run.
 type agentState[M MessageType] struct {
 	// Messages is the history that the model sees.
@@ -38,7 +38,7 @@ type agentState[M MessageType] struct {
 	RemainingIterations int
 	// RetryAttempt is which retry of the current turn runs.
 	RetryAttempt int
-	// CallSeed is what the idempotency keys of the run's tool calls are made with.
+	// CallSeed is the seed of the idempotency keys of the run's tool calls.
 	CallSeed [2]uint64
 	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and label of the
 	// call, in a state that is saved or has been. In a run they are in sent.
@@ -54,7 +54,7 @@ type agentState[M MessageType] struct {
 // sentEvent is the event of a tool result: for which call it is, and what ID its message has.
 type sentEvent struct {
 	tool, label, id string
-	// extra is the Extra of the message, if nobody changes it any more: the message in the history may have it, too.
+	// extra is the Extra of the message, if it does not change any more: the message in the history may have it, too.
 	extra map[string]any
 }
 
@@ -77,9 +77,9 @@ const (
 )
 
 // State is the state of a run on ordinary messages: its history (Messages), the tools that the model is offered
-// (ToolInfos, DeferredToolInfos), the run-local values (Extra) and what the run still has to do. Tools and hooks reach
-// it with compose.ProcessState. Prefer the states that hooks are given, and run-local values ([SetRunLocalValue]):
-// those of its fields that are not named here may change.
+// (ToolInfos, DeferredToolInfos), the run-local values (Extra) and what the run still has to do. Tools and hooks reach it
+// with compose.ProcessState. Prefer the states that hooks are given, and run-local values ([SetRunLocalValue]): its
+// fields that are not named here may change.
 type State = agentState[*schema.Message]
 
 // TypedState is [State] for any kind of message.
@@ -92,8 +92,8 @@ func init() {
 	schema.RegisterName[*TypedAgentEvent[*schema.AgenticMessage]]("_eino_adk_agentic_event")
 }
 
-// view is the state as hooks see it. Appending to its slices does not write into the state's. The lists of tools are
-// copies: those of the state may be the agent's, which all runs share.
+// view returns the state as hooks see it. Appending to its slices does not write into the state's. The lists of tools are
+// copies: the lists of the state may be the agent's, which all runs share.
 func (s *agentState[M]) view() *TypedChatModelAgentState[M] {
 	return &TypedChatModelAgentState[M]{
 		Messages:          slices.Clip(s.Messages),
@@ -242,11 +242,11 @@ type anyRun interface {
 	setAction(ctx context.Context, key string, action *AgentAction) error
 	// toolInfo is the description of the tool that the run calls by a name, nil if there is none.
 	toolInfo(name string) *schema.ToolInfo
-	// reportArguments is what becomes of a call whose arguments do not fit.
+	// reportArguments answers a call whose arguments do not fit.
 	reportArguments(ctx context.Context, call *ToolContext, wrong *tool.ArgumentsError) (string, error)
 	// noteAction has the action of a call recorded with its result.
 	noteAction(label string, action *AgentAction)
-	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.
+	// agentToolOptions returns the options of an agent that runs as a tool, streaming whether it is to stream.
 	agentToolOptions(name string) []AgentRunOption
 	streaming() bool
 	// cancelView is which cancel the run has to obey.
@@ -382,7 +382,7 @@ func (r *agentRun[M]) agentToolOptions(name string) []AgentRunOption {
 
 func (r *agentRun[M]) streaming() bool { return r.input.EnableStreaming }
 
-// history is what the model has seen and said up to now.
+// history returns what the model has seen and said up to now.
 func (r *agentRun[M]) history(ctx context.Context) (messages []M, err error) {
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		messages = slices.Clip(s.Messages)

@@ -168,7 +168,7 @@ func requireFreeState[M MessageType](t *testing.T, streaming bool, direct string
 	require.Equal(t, want, linesOf(all))
 }
 
-// TestAfterAgent_TheHistoryIsItsOwn: what the last hook writes into the history reaches nobody.
+// TestAfterAgent_TheHistoryIsItsOwn: what the last hook writes into the history reaches no reader.
 // Rule agent/B19.31.
 func TestAfterAgent_TheHistoryIsItsOwn(t *testing.T) {
 	bubbled(t, testOwnHistory[ordinary], testOwnHistory[agentic])

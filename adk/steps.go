@@ -51,10 +51,10 @@ type Step struct {
 	Result *schema.ToolResult
 }
 
-// Steps reads what is recorded of a run: with [EveryStep] that of a run whose process died, that failed or still works,
-// and with RunnerConfig.KeepSteps that of any. It can be called while the run works. If the journal is damaged, the
-// steps before the damage come with the error, which matches checkpoint.ErrJournalDamaged if the store noticed it. The
-// error matches [ErrCheckPointNotFound] if nothing is recorded. Changing the steps changes nothing of the run.
+// Steps reads what is recorded of a run: with [EveryStep] of a run whose process died, that failed or still works, and
+// with RunnerConfig.KeepSteps of any run. It can be called while the run works. If the journal is damaged, the steps
+// before the damage come with the error, which matches checkpoint.ErrJournalDamaged if the store noticed it. The error
+// matches [ErrCheckPointNotFound] if nothing is recorded. Changing the steps changes nothing of the run.
 func Steps(ctx context.Context, store CheckPointStore, id string) ([]Step, error) {
 	h, err := readSteps(ctx, store, id)
 	return h.steps, err
@@ -63,9 +63,9 @@ func Steps(ctx context.Context, store CheckPointStore, id string) ([]Step, error
 // runSteps are the steps of a run with what they are made of.
 type runSteps struct {
 	steps []Step
-	// records are those of the steps, beside them; the first one, that of the beginning, is nil.
+	// records are the records of the steps, one for each; the first one, of the beginning, is nil.
 	records []*journal.Record
-	// begin is what the run began with.
+	// begin is the document that the run began with.
 	begin *runDocument
 }
 

@@ -25,8 +25,8 @@ func receiverOf[T any](ctx context.Context, s *schema.StreamReader[T]) receiver[
 	return receiver[T]{ctx: ctx, s: s}
 }
 
-// next is the next item. A stream whose run was stopped meanwhile is read on: it has been cut off, or has come to its
-// end before, which the reader of the event may have seen. The run goes by that, too.
+// next returns the next item. A stream whose run was stopped meanwhile is still read: it has been cut off, or had ended
+// before, which the reader of the event may have seen. The run goes by that, too.
 func (r *receiver[T]) next() (item T, err error) {
 	if r.ctx == nil {
 		return r.s.Recv()

@@ -37,7 +37,7 @@ func WrapEveryToolCall(wrap ToolCallWrapper) ChatModelAgentMiddleware {
 	return &ToolCallHooks{Wrap: wrap}
 }
 
-// everyToolCall is how the runtime finds the function, and spares itself the four hooks.
+// everyToolCall returns the function, for the runtime, which then does without the four hooks.
 func (h *TypedToolCallHooks[M]) everyToolCall() ToolCallWrapper {
 	if h == nil {
 		return nil
@@ -84,7 +84,7 @@ func wrapOne[A, R any, E ~func(context.Context, A, ...tool.Option) (R, error)](
 		given := form.text(arguments)
 		call := &compose.ToolInput{Name: tc.Name, CallID: tc.CallID, Arguments: given, CallOptions: opts}
 		return form.unwrapped(wrap(ctx, call, func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
-			passed := arguments // as they are, if nobody has changed them
+			passed := arguments // as they are, if no hook has changed them
 			if in.Arguments != given {
 				passed = form.argument(in.Arguments)
 			}

@@ -46,7 +46,7 @@ func handlerTools[M MessageType](s *handlerSet[M]) compose.ToolMiddleware {
 	})
 }
 
-// endpoint is what the four forms of tool calls have in common: arguments A make a result R.
+// endpoint is the signature that the four forms of tool calls share: arguments A make a result R.
 type endpoint[A, R any] func(ctx context.Context, arguments A, opts ...tool.Option) (R, error)
 
 type argument = *schema.ToolArgument
@@ -107,7 +107,7 @@ var resultStreamCalls = callForm[argument, *schema.StreamReader[*schema.ToolResu
 
 var errNoToolResult = errors.New("a wrapper of the tool call returned neither an output nor an error")
 
-// wrapped is how a call of the form has ended, for all forms.
+// wrapped turns the result of a call of the form into the result that all forms share.
 func (f *callForm[A, R]) wrapped(result R, err error) (*compose.ToolCallOutput, error) {
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (f *callForm[A, R]) wrapped(result R, err error) (*compose.ToolCallOutput, 
 	return nil, errNoToolResult
 }
 
-// unwrapped is how a call has ended, for the form.
+// unwrapped turns the result that all forms share into the result of the form.
 func (f *callForm[A, R]) unwrapped(out *compose.ToolCallOutput, err error) (result R, _ error) {
 	if err == nil && out == nil {
 		err = errNoToolResult

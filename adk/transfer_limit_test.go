@@ -75,8 +75,8 @@ func TestTransfers_HaveALimit(t *testing.T) {
 	}
 }
 
-// TestTransfers_ShareTheTurnsOfTheFirstAgent: with SharedIterations the limit of the agent that is asked is that of all that
-// it hands over to, together.
+// TestTransfers_ShareTheTurnsOfTheFirstAgent: with SharedIterations the agent that is asked shares its limit with all
+// agents that it hands over to.
 // Rule runtime/F15.
 func TestTransfers_ShareTheTurnsOfTheFirstAgent(t *testing.T) {
 	for _, streaming := range []bool{false, true} {

@@ -54,7 +54,7 @@ type TurnLoop[T any, M MessageType] struct {
 	cfg  TurnLoopConfig[T, M]
 	done chan struct{}
 
-	// mu guards the fields up to stop, and those of the present turn that say so. It is locked before the locks of
+	// mu guards the fields up to stop, and the fields of the present turn that say so. It is locked before the locks of
 	// cancel controls. No callback is called with it held.
 	mu sync.Mutex
 	// queue is the life cycle of the loop: its phase, the items, preempts on their way.
@@ -63,9 +63,9 @@ type TurnLoop[T any, M MessageType] struct {
 	turn *turn[T, M]
 	stop stopOrders
 
-	// Run sets the following, and nobody changes them later. life is the context of the callbacks and, unless they
-	// choose another one, of the turns. It ends with the loop, and when a stop at once comes while a turn is planned.
-	// unwatch ends the watch over ctx.
+	// Run sets the following, which do not change later. life is the context of the callbacks and, unless they choose
+	// another one, of the turns. It ends with the loop, and when a stop at once comes while a turn is planned. unwatch
+	// ends the watch over ctx.
 	ctx     context.Context
 	life    context.Context
 	endLife context.CancelCauseFunc

@@ -72,7 +72,7 @@ func (l *TurnLoop[T, M]) finish(end *turnEnd[T]) {
 	exit.TakeLateItems = l.takeLate
 }
 
-// endQueue ends the loop for everybody else, and returns the items that wait and what the stops asked for.
+// endQueue ends the loop for all callers, and returns the items that wait and what the stops asked for.
 func (l *TurnLoop[T, M]) endQueue() (unhandled []T, orders stopOrders) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ type turnDocument[T any] struct {
 // turnKind marks saved loops.
 var turnKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', 't', 'u', 'r', 'n'}, Version: 1}
 
-// storeState is what a loop knows of its store. Only its goroutine changes it:
+// storeState says what a loop knows of its store. Only its goroutine changes it:
 //
 //	unread   the store has not been asked       → unknown
 //	unknown  there is none, or it did not say   → known
@@ -140,7 +140,7 @@ func (l *TurnLoop[T, M]) load() error {
 		return err
 	}
 	l.store, l.saved = storeKnown, d
-	if d != nil && !d.HasRunnerState { // the items of a run that could not be saved begin anew
+	if d != nil && !d.HasRunnerState { // the items of a run that could not be saved begin again
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.queue.PutBack(slices.Concat(d.CanceledItems, d.UnhandledItems))

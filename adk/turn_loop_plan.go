@@ -11,7 +11,7 @@ import (
 
 // GenInputResult is the plan of a turn.
 type GenInputResult[T any, M MessageType] struct {
-	// RunCtx is the context of the turn, that of the loop if nil. The agent's context ends with both.
+	// RunCtx is the context of the turn, the loop's if nil. The agent's context ends with both.
 	RunCtx context.Context
 	// Input is the input of the agent.
 	Input   *TypedAgentInput[M]
@@ -20,7 +20,7 @@ type GenInputResult[T any, M MessageType] struct {
 	Consumed, Remaining []T
 }
 
-// TurnLoopResumeDecision says what becomes of the saved run that a loop found.
+// TurnLoopResumeDecision says what a loop does with the saved run that it found.
 type TurnLoopResumeDecision int
 
 const (
@@ -37,13 +37,13 @@ type GenResumeResult[T any, M MessageType] struct {
 	// Input is the input of the agent of a new turn; it must be nil to resume. A new turn without Input is planned by
 	// GenInput, from Remaining; if nothing remains, the loop waits.
 	Input *TypedAgentInput[M]
-	// RunCtx is the context of the turn, that of the loop if nil. The agent's context ends with both.
+	// RunCtx is the context of the turn, the loop's if nil. The agent's context ends with both.
 	RunCtx  context.Context
 	RunOpts []AgentRunOption
 	// ResumeParams answer the interrupts of the saved run; nil answers none. They must be nil for a new turn.
 	ResumeParams *ResumeParams
-	// Consumed are the items of the turn, Remaining those that wait for the next one. Others are dropped. But if both
-	// are nil for a new turn, all items wait, those of the saved run first: giving up a run never drops its items
+	// Consumed are the items of the turn, Remaining the items that wait for the next one. Others are dropped. But if both
+	// are nil for a new turn, all items wait, the items of the saved run first: giving up a run never drops its items
 	// unasked.
 	Consumed, Remaining []T
 }
@@ -69,8 +69,8 @@ func (r *GenResumeResult[T, M]) check() error {
 	return nil
 }
 
-// turnPlan is what GenInput or GenResume has decided: to resume a run, or to ask the agent input. Without either the
-// plan is left to GenInput, in another turn.
+// turnPlan is the decision of GenInput or GenResume: to resume a run, or to ask the agent input. Without either the plan
+// is left to GenInput, in another turn.
 type turnPlan[T any, M MessageType] struct {
 	ctx                 context.Context
 	resume              *turnDocument[T]

@@ -35,7 +35,7 @@ func (p SafePoint) mode() cancelscope.Mode {
 	return cancelscope.Mode(mode)
 }
 
-// pushConfig is what the options of a push change.
+// pushConfig holds the settings that the options of a push change.
 type pushConfig[T any, M MessageType] struct {
 	preempt  *cancelscope.Request
 	delay    time.Duration

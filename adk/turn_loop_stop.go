@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/internal/turnqueue"
 )
 
-// stopConfig is what the options of a stop change.
+// stopConfig holds the settings that the options of a stop change.
 type stopConfig struct {
 	cancel         *cancelscope.Request
 	idle           time.Duration
@@ -57,7 +57,7 @@ func WithSkipCheckpoint() StopOption { return func(c *stopConfig) { c.skipCheckp
 // WithStopCause says why the loop is stopped. If it is given several times the first text that is not empty counts.
 func WithStopCause(cause string) StopOption { return func(c *stopConfig) { c.cause = cause } }
 
-// stopOrders is what the stops of a loop have asked for, merged. Whether there was one is the phase of the loop's
+// stopOrders holds what the stops of a loop have asked for, merged. Whether there was one is the phase of the loop's
 // queue.
 type stopOrders struct {
 	skipCheckpoint bool

@@ -20,8 +20,7 @@ type turn[T any, M MessageType] struct {
 	// saved is the run that GenResume decides about, nil if GenInput plans the turn.
 	saved *turnDocument[T]
 
-	// control is what cancels the agent. While the turn is planned, it is for stops only and cancels the callbacks that
-	// plan.
+	// control cancels the agent. While the turn is planned, it is for stops only and cancels the callbacks that plan.
 	control cancelscope.Control
 	// preempted and stopped are closed when a preempt, or a stop, has cancelled the agent: before an event can say so.
 	preempted, stopped chan struct{}
@@ -31,7 +30,7 @@ type turn[T any, M MessageType] struct {
 	context *TurnContext[T, M]
 }
 
-// turnEnd is how a loop ends with a turn, or without one; a loop that does not end has none.
+// turnEnd says how a loop ends with a turn, or without one; a loop that does not end has none.
 type turnEnd[T any] struct {
 	reason error
 	// save says that what is left may be saved. After a failure nothing is.
@@ -175,7 +174,7 @@ type turnRun[T any, M MessageType] struct {
 	store *turnStore
 	// stop ends the context of the run, for agents that do not know what a cancel is.
 	stop context.CancelFunc
-	// callbackErr is what OnAgentEvents returned; brokenOff says that it left before the run had ended.
+	// callbackErr is the error of OnAgentEvents; brokenOff says that it left before the run had ended.
 	callbackErr error
 	brokenOff   bool
 }
@@ -291,7 +290,7 @@ func (l *TurnLoop[T, M]) endAfter(run *turnRun[T, M]) *turnEnd[T] {
 	return end
 }
 
-// endTurnKept says to the conversation of a run that stopped what becomes of it.
+// endTurnKept tells the conversation of a run that stopped what happens to it.
 func (l *TurnLoop[T, M]) endTurnKept(run *turnRun[T, M], end *turnEnd[T]) *turnEnd[T] {
 	if run.outcome.endTurn == nil {
 		return end
@@ -310,7 +309,7 @@ func (l *TurnLoop[T, M]) endTurnKept(run *turnRun[T, M], end *turnEnd[T]) *turnE
 	return end
 }
 
-// shownID is the checkpoint ID that a CancelError of the turn names: that of a preempted turn is saved nowhere.
+// shownID returns the checkpoint ID that a CancelError of the turn names: a preempted turn is saved nowhere.
 func (t *turn[T, M]) shownID() string {
 	l := t.loop
 	l.mu.Lock()

@@ -21,10 +21,10 @@ import (
 // The code of users may do anything: panic, fail, return nothing, or wait until the run's context ends. This matrix
 // holds these deeds against every spot of an agent where such code is called.
 
-// deed is what user code does.
+// deed is something that user code does.
 type deed func(ctx context.Context) error
 
-// deeds are what all spots are held against, by what they do.
+// deeds are tested at all spots. The keys say what they do.
 var deeds = map[string]deed{
 	"panics":        func(context.Context) error { panic(errBroken) },
 	"fails":         func(context.Context) error { return errBroken },
@@ -35,7 +35,7 @@ var deeds = map[string]deed{
 // spot is a place in an agent where user code is called. The agent's model calls the tool "bad" and then answers.
 type spot[M MessageType] struct {
 	grow func(c *TypedChatModelAgentConfig[M], do deed)
-	// names are what an error must name besides the agent.
+	// names are the names that an error must have in addition to the agent's.
 	names []string
 	// mute: the code there cannot return an error.
 	mute bool
@@ -455,7 +455,7 @@ func failsFirst[M MessageType]() *fickle[M] {
 	return &fickle[M]{tries: []try[M]{breaks[M](errShaky, "a"), says1[M]("done")}}
 }
 
-// judgeSpots are what decides on the attempts of a model.
+// judgeSpots returns the functions that decide on the attempts of a model.
 func judgeSpots[M MessageType]() map[string]*spot[M] {
 	return map[string]*spot[M]{
 		"ShouldRetry": {names: []string{"ShouldRetry"}, mute: true, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
@@ -555,7 +555,7 @@ type infoTool struct {
 
 func (i infoTool) Info(ctx context.Context) (*schema.ToolInfo, error) { return nil, i.do(ctx) }
 
-// nodeSpots are what is around the calls of a message, and around a resumed run.
+// nodeSpots returns the functions around the calls of a message, and around a resumed run.
 func nodeSpots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{
 		"UnknownToolsHandler": {names: []string{"bad"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {

@@ -67,7 +67,7 @@ func NewLoopAgent(ctx context.Context, config *LoopAgentConfig) (ResumableAgent,
 	return w.complete(ctx, w, config.SubAgents)
 }
 
-// workflow is what workflow agents have in common.
+// workflow holds what workflow agents have in common.
 type workflow struct {
 	name, description string
 	children          []*flowAgent
@@ -179,7 +179,7 @@ type chainRun struct {
 	// What the agent at index has done.
 	failed    bool
 	broken    bool
-	exited    bool // by its last event, or by that of an agent inside
+	exited    bool // by its last event, or by the last event of an agent inside
 	interrupt *AgentEvent
 }
 
@@ -216,7 +216,7 @@ func (r *chainRun) execute() {
 func (r *chainRun) next(p planned) *execution[Message] {
 	x := r.parent.child(r.ctx, r.agent.children[p.child], r, r.do.opts)
 	x.inherits = true
-	if x.scope != nil { // an agent is recorded anew in each round, and for each of its places in the chain
+	if x.scope != nil { // an agent is recorded again in each round, and for each of its places in the chain
 		x.scope = x.scope.Inside(r.agent.part(strconv.Itoa(r.round), p.agentPlace))
 	}
 	r.path = append(r.path, RunStep{agentName: x.name}) // shares memory with the paths before it
@@ -269,7 +269,7 @@ func (r *chainRun) send(e *AgentEvent) {
 	r.do.out.send(e)
 }
 
-// composite is the interrupt of the chain, around that of the running agent.
+// composite returns the interrupt of the chain, around the interrupt of the running agent.
 func (r *chainRun) composite() *AgentEvent {
 	data := &WorkflowInterruptInfo{
 		OrigInput:                r.do.input,
@@ -283,7 +283,7 @@ func (r *chainRun) composite() *AgentEvent {
 	return e
 }
 
-// state is what the chain needs to continue at the running agent.
+// state returns what the chain needs to continue at the running agent.
 func (r *chainRun) state() any {
 	order := make([]string, len(r.plan))
 	for i, p := range r.plan {

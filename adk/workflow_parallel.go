@@ -31,7 +31,7 @@ func NewParallelAgent(ctx context.Context, config *ParallelAgentConfig) (Resumab
 	return w.complete(ctx, w, config.SubAgents)
 }
 
-// parallelState is what an interrupted parallel agent leaves, for each of its children.
+// parallelState holds what an interrupted parallel agent leaves, for each of its children.
 type parallelState struct {
 	Branches []parallelBranch
 }
@@ -220,7 +220,7 @@ func (b *branch) send(e *AgentEvent) {
 	b.run.do.out.send(e)
 }
 
-// composite is the interrupt of the agent, around those of its branches.
+// composite returns the interrupt of the agent, around the interrupts of its branches.
 func (r *parallelRun) composite() *AgentEvent {
 	state := &parallelState{Branches: make([]parallelBranch, len(r.branches))}
 	data := &WorkflowInterruptInfo{OrigInput: r.do.input, ParallelInterruptInfo: map[int]*InterruptInfo{}}

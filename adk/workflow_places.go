@@ -38,7 +38,7 @@ func placesOf(names []string) []agentPlace {
 	return places
 }
 
-// places are those of the children.
+// places returns the places of the children.
 func (w *workflow) places(ctx context.Context) []agentPlace {
 	names := make([]string, len(w.children))
 	for i, child := range w.children {
@@ -62,7 +62,7 @@ func (w *workflow) part(how string, p agentPlace) string {
 	return how + ":" + strconv.Itoa(p.before) + ":" + url.QueryEscape(w.name) + ":" + url.QueryEscape(p.name)
 }
 
-// branchPart is how of the branches of a parallel agent.
+// branchPart marks the places of the branches of a parallel agent.
 const branchPart = "p"
 
 // recorded are the children that a journal has something of, the last one at the end.
@@ -107,7 +107,7 @@ func (w *workflow) checkRecorded(ctx context.Context, scope *journal.Scope, need
 	return nil
 }
 
-// chainParts are those that a chain needs: the last one, as those before it had ended.
+// chainParts returns the parts that a chain needs: the last one, as the parts before it had ended.
 func (w *workflow) chainParts(all []recorded) ([]recorded, error) {
 	last := all[len(all)-1]
 	if last.how == branchPart {
@@ -116,7 +116,7 @@ func (w *workflow) chainParts(all []recorded) ([]recorded, error) {
 	return []recorded{last}, nil
 }
 
-// branchParts are those that a parallel agent needs: all.
+// branchParts returns the parts that a parallel agent needs: all.
 func (w *workflow) branchParts(all []recorded) ([]recorded, error) {
 	for _, r := range all {
 		if r.how != branchPart {

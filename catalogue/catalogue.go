@@ -35,12 +35,12 @@ type Capabilities struct {
 // every call of a model.
 type Catalogue interface {
 	// Lookup returns what is known about a model, and false if that is nothing. The provider is named as
-	// model.HasProvider and schema.ResponseMeta name it: "openai", "anthropic", "aws.bedrock", …; it is empty if nobody
-	// knows it. The result is shared: callers must not change what Price points to.
+	// model.HasProvider and schema.ResponseMeta name it: "openai", "anthropic", "aws.bedrock", …; it is empty if it is
+	// not known. The result is shared: callers must not change what Price points to.
 	Lookup(provider, model string) (ModelInfo, bool)
 }
 
-// Key names a model of a provider. Without a provider it names the model of whoever serves it.
+// Key names a model of a provider. Without a provider it names the model at any provider.
 type Key struct{ Provider, Model string }
 
 // Static returns a catalogue of the models in a map, which may be changed afterwards. A model is found by its own name

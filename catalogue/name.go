@@ -6,10 +6,10 @@ import (
 )
 
 var (
-	// bedrockVendor is what names of Amazon Bedrock begin with: perhaps a region, and the vendor of the model.
+	// bedrockVendor matches the beginning of names of Amazon Bedrock: perhaps a region, and the vendor of the model.
 	bedrockVendor = regexp.MustCompile(`^(?:(?:us|us-gov|eu|apac|jp|au|ca|sa|global)\.)?(?:ai21|amazon|anthropic|cohere|` +
 		`deepseek|google|luma|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen|stability|twelvelabs|writer|zai)\.`)
-	// bedrockVersion is what they end with; the second number may be followed by the size of the window.
+	// bedrockVersion matches their end; the second number may be followed by the size of the window.
 	bedrockVersion = regexp.MustCompile(`-v\d+:\d+(?::\d+k)?$`)
 	// bareVersion ends some of them, and is a part of the name everywhere else.
 	bareVersion = regexp.MustCompile(`-v\d+$`)

@@ -10,7 +10,7 @@ import (
 
 // Price is the price of a model: an amount of money for a million tokens of each sort.
 type Price struct {
-	// Input is for tokens of the prompt, Output for those of the answer, reasoning included.
+	// Input is for tokens of the prompt, Output for tokens of the answer, reasoning included.
 	Input, Output float64
 	// CacheRead is for tokens of the prompt that the provider had in its cache, CacheWrite for those that it put there.
 	// 0 stands for Input.
@@ -26,8 +26,8 @@ type Price struct {
 type Tier struct {
 	// Above is a size of prompts in tokens: the tier is for longer ones.
 	Above int
-	// Input and Output are like those of [Price]; 0 stands for them. CacheRead and CacheWrite that are 0 stand for Input
-	// of the tier.
+	// Input and Output are as in [Price]; 0 stands for the values there. CacheRead and CacheWrite that are 0 stand for
+	// Input of the tier.
 	Input, Output, CacheRead, CacheWrite float64
 }
 
@@ -50,7 +50,7 @@ func (p Price) Cost(usage schema.TokenUsage, serviceTier string) float64 {
 	return cost
 }
 
-// at returns the prices for a prompt of a size: those of the highest tier that it reaches.
+// at returns the prices for a prompt of a size: the prices of the highest tier that it reaches.
 func (p Price) at(promptTokens int) Tier {
 	at := Tier{Above: math.MinInt, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
 	for _, tier := range p.Tiers {

@@ -1,7 +1,7 @@
 package catalogue
 
-// Sum adds up what calls of models cost. The amount is known if that of each call is, in one currency: a part of it would
-// look like the whole. The zero value is that of no calls. It is not safe for concurrent use.
+// Sum adds up what calls of models cost. The amount is known if the cost of each call is, in one currency: a part of it
+// would look like the whole. The zero value is the sum of no calls. It is not safe for concurrent use.
 type Sum struct {
 	amount   float64
 	currency string
@@ -27,7 +27,7 @@ func (s *Sum) Add(amount float64, currency string) {
 	s.AddSum(Sum{amount, currency, sumKnown})
 }
 
-// AddUnknown adds a call of which nobody knows what it has cost.
+// AddUnknown adds a call of unknown cost.
 func (s *Sum) AddUnknown() { *s = Sum{state: sumUnknown} }
 
 // AddSum adds what other calls have cost.

@@ -27,7 +27,7 @@ func (g *graph) unknownNode(what, side, key, from, to string) error {
 	return fmt.Errorf("%s %s node '%s' needs to be added to graph first: %s", what, side, key, advice)
 }
 
-// nearest is the key that somebody who wrote another one may have meant, "" if none is like it.
+// nearest returns the key that was probably meant by a misspelt one, "" if none is like it.
 func nearest(key string, keys []string) string {
 	if key == "" {
 		return ""

@@ -19,7 +19,7 @@ func requireError(t *testing.T, err error, text string, msgAndArgs ...any) {
 	}
 }
 
-// TestErrors_SayWhatToDo has what somebody reads who builds a graph for the first time.
+// TestErrors_SayWhatToDo has the texts that a user reads who builds a graph for the first time.
 func TestErrors_SayWhatToDo(t *testing.T) {
 	type graphs = *Graph[string, string]
 	length := InvokableLambda(func(_ context.Context, s string) (int, error) { return len(s), nil })

@@ -33,7 +33,7 @@ type arena struct {
 	chosen  []bool    // scratch for branches: the outLinks of a node that its branches chose
 }
 
-// linkState is what waits on a link.
+// linkState holds what waits on a link.
 type linkState struct {
 	value   any
 	stream  stream
@@ -144,7 +144,7 @@ func (a *arena) permit(li int, c control) {
 	a.queueIfReady(l.to)
 }
 
-// queueIfReady decides about a node of a DAG once all predecessors have decided. A node that nobody permits is
+// queueIfReady decides about a node of a DAG once all predecessors have decided. A node that no predecessor permits is
 // skipped and says so to its successors.
 func (a *arena) queueIfReady(i int) {
 	n, pn := &a.nodeStates[i], &a.nodes[i]
@@ -160,8 +160,8 @@ func (a *arena) queueIfReady(i int) {
 	}
 }
 
-// someDataSkipped is how a node without control predecessors learns that it is skipped: one of those that it takes
-// data from is.
+// someDataSkipped reports whether a node without control predecessors is skipped: one of those that it takes data from
+// is.
 func (a *arena) someDataSkipped(pn *planNode) bool {
 	for _, li := range pn.inLinks {
 		if ls := &a.linkStates[li]; ls.arrived && !ls.has && a.nodeStates[a.links[li].from].skipped {
@@ -207,7 +207,7 @@ func (a *arena) take(n *planNode) []mapped {
 	return a.outputs
 }
 
-// closePending closes the streams that nobody will read any more.
+// closePending closes the streams that will not be read any more.
 func (a *arena) closePending() {
 	for i := range a.linkStates {
 		if s := a.linkStates[i].stream; s != nil {

@@ -91,7 +91,7 @@ func (gb *GraphBranch) choosesMany() *GraphBranch {
 	return gb
 }
 
-// choice is what a condition chose: one key, or any number of them.
+// choice is the choice of a condition: one key, or any number of them.
 type choice struct {
 	key   string
 	multi bool

@@ -15,7 +15,7 @@ func InternalToolCallLabel(ctx context.Context) string {
 // callPlaceKey asks a context for the callPlace of a single call.
 type callPlaceKey struct{}
 
-// callPlace is what a call is in a message that is not whole yet.
+// callPlace is the position of a call in a message that is not whole yet.
 type callPlace struct {
 	label  string
 	before int

@@ -45,7 +45,7 @@ type checkpoint struct {
 	InterruptID2State map[string]core.InterruptState
 }
 
-// channel is what waits for one node, by the key of the predecessor. Controls and Arrived are used in DAGs.
+// channel holds what waits for one node, by the key of the predecessor. Controls and Arrived are used in DAGs.
 type channel struct {
 	Values   map[string]any
 	Controls map[string]control
@@ -130,7 +130,7 @@ func (r *run) storeCheckpoint(cp *checkpoint) (savedAs string, err error) {
 	return *id, nil
 }
 
-// checkpointID is what the run is saved under, nil if it is not.
+// checkpointID returns the ID under which the run is saved, nil if it is not.
 func (r *run) checkpointID() *string {
 	if id := r.opts.checkpoint.id; id != nil {
 		return id

@@ -8,11 +8,11 @@
 //
 // # Values and streams
 //
-// A Runnable has four forms: value or stream in, value or stream out. Invoke runs every node on values; Stream,
-// Collect and Transform run every node on streams, so that a node may work on the first chunks of one that is still
-// producing. A node need not have the form that a call wants: a value becomes a stream of one chunk, and a stream is
-// joined into a value, by the rules of its type ([RegisterStreamChunkConcatFunc] adds rules). An error in the middle of
-// a stream belongs to its reader. Code that is given a stream closes it; the runtime closes what nobody reads.
+// A Runnable has four forms: value or stream in, value or stream out. Invoke runs every node on values; Stream, Collect
+// and Transform run every node on streams, so that a node may work on the first chunks of one that is still producing. A
+// node need not have the form that a call wants: a value becomes a stream of one chunk, and a stream is joined into a
+// value, by the rules of its type ([RegisterStreamChunkConcatFunc] adds rules). An error in the middle of a stream
+// belongs to its reader. Code that is given a stream closes it; the runtime closes what is not read.
 //
 // # Types
 //
@@ -44,9 +44,9 @@
 // # Interrupts
 //
 // A run can stop and continue later, in another process if need be. It stops before or after nodes named when compiling
-// ([WithInterruptBeforeNodes]), when a node returns [Interrupt] or [StatefulInterrupt], or when somebody outside asks
-// ([WithGraphInterrupt]). The call then returns an error that [ExtractInterruptInfo] understands. If the graph has a
-// [CheckPointStore] and the call had a [WithCheckPointID], the run was saved: calling again with that ID continues from
-// there. The answer to the code that interrupted travels in the context ([ResumeWithData]) and is read with
-// [GetResumeContext]; what is finished does not run again.
+// ([WithInterruptBeforeNodes]), when a node returns [Interrupt] or [StatefulInterrupt], or when code outside of the run
+// asks for it ([WithGraphInterrupt]). The call then returns an error that [ExtractInterruptInfo] understands. If the
+// graph has a [CheckPointStore] and the call had a [WithCheckPointID], the run was saved: calling again with that ID
+// continues from there. The answer to the code that interrupted travels in the context ([ResumeWithData]) and is read
+// with [GetResumeContext]; what is finished does not run again.
 package compose

@@ -49,7 +49,7 @@ func (e *RunError) Path() []string { return slices.Clone(e.path) }
 // Unwrap returns the original error.
 func (e *RunError) Unwrap() error { return e.err }
 
-// pathRule is what the text of an error has before its node path.
+// pathRule stands before the node path in the text of an error.
 const pathRule = "\n------------------------\nnode path: "
 
 // Error gives the kind, the original text and, if there is one, the node path, on two lines of its own. [ErrorLine]
@@ -63,7 +63,7 @@ func (e *RunError) Error() string {
 	return text + e.pathText()
 }
 
-// pathText is what the text of the error ends with.
+// pathText returns the end of the error's text.
 func (e *RunError) pathText() string {
 	if len(e.path) == 0 {
 		return ""

@@ -143,7 +143,7 @@ func (s *memory) Set(_ context.Context, id string, data []byte) error {
 	return nil
 }
 
-// A node asks a question; the run continues when somebody has answered it.
+// A node asks a question; the run continues when it is answered.
 func ExampleStatefulInterrupt() {
 	ctx := context.Background()
 	r, err := compose.NewChain[string, string]().

@@ -554,7 +554,7 @@ func TestFieldMapping_MergesStaticValues(t *testing.T) {
 	require.ErrorContains(t, err, "successor input type should be struct or map, actual: string")
 }
 
-// Mappings of one predecessor are applied in the order they were declared, those of several in the order of nodes.
+// Mappings of one predecessor are applied in the order they were declared, mappings of several in the order of nodes.
 // Rule compose/B22.11.
 func TestFieldMapping_AppliesMappingsInOrder(t *testing.T) {
 	var order []string
@@ -589,7 +589,7 @@ func TestFieldMapping_ExtractsNothingForSkippedNodes(t *testing.T) {
 	forms4(t, compiled[string, string](t, wf), "x", "xt")
 }
 
-// modelValue is what a path leads to in nested maps, found the simple way.
+// modelValue returns the value at a path in nested maps, found the simple way.
 func modelValue(in any, path FieldPath) (v any, fail string) {
 	for _, name := range path {
 		m, ok := in.(map[string]any)

@@ -11,9 +11,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// action is the body of a node: the two forms a run needs, made from whatever the user supplied. A run of values
-// calls Invoke only, a run of streams Transform only. Both report to the callback handlers of ctx, also that the user's
-// function panicked. Where nobody listens a panic is left to the task. opts are the call options for this node (nil, or
+// action is the body of a node: the two forms a run needs, made from whatever the user supplied. A run of values calls
+// Invoke only, a run of streams Transform only. Both report to the callback handlers of ctx, also that the user's
+// function panicked. Without handlers a panic is left to the task. opts are the call options for this node (nil, or
 // values of the option type).
 type action interface {
 	Invoke(ctx context.Context, in any, opts []any) (any, error)
@@ -172,7 +172,7 @@ func (f *forms[I, O, P]) callInvoke(ctx context.Context, in I, opts []P) (out O,
 	return f.invoke(ctx, in, opts...)
 }
 
-// reportInvoke is left out of line, so that calls nobody listens to have a small stack.
+// reportInvoke is left out of line, so that calls without handlers have a small stack.
 //
 //go:noinline
 func (f *forms[I, O, P]) reportInvoke(ctx context.Context, in I, opts []P) (O, error) {

@@ -48,7 +48,7 @@ func (b *branchUse) target(name string) string {
 	return name
 }
 
-// neighbourhood is what touches a node, in the order it was added: edges into it and out of it, and the branches that
+// neighbourhood holds what touches a node, in the order it was added: edges into it and out of it, and the branches that
 // it has or that may choose it.
 type neighbourhood struct {
 	in, out  []*edge

@@ -341,7 +341,7 @@ func TestGraph_KeysChangeTheTypes(t *testing.T) {
 	} {
 		requireError(t, connect(build), want)
 	}
-	// A passthrough with keys needs nobody to tell it its type; a nested graph has them, too.
+	// A passthrough with keys needs no neighbour to give it its type; a nested graph has them, too.
 	inner := NewGraph[string, string]()
 	require.NoError(t, inner.AddEdge(START, END))
 	g := NewGraph[kv, kv]()
@@ -842,7 +842,7 @@ func TestState_IsFoundByItsType(t *testing.T) {
 	require.Equal(t, 1, state.Pre)
 }
 
-// Who holds the state of a nested graph may use that of the graph around it.
+// The holder of the state of a nested graph may use the state of the graph around it.
 // Rule compose/S-3.
 func TestState_TheOuterStateIsReachedUnderTheInnerLock(t *testing.T) {
 	count := func(ctx context.Context) error {

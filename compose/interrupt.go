@@ -44,7 +44,7 @@ type AddressSegment = core.AddressSegment
 //
 //   - ID: what an answer is keyed by (ResumeParams.Targets of adk, ResumeWithData of compose)
 //   - Address: where in the run it is
-//   - Info: what was given with the interrupt, for whoever answers
+//   - Info: what was given with the interrupt, for the person or program that answers
 //   - IsRootCause: true for the point that asked, false for what is around it
 //   - Parent: the point around it, nil for the outermost one
 //   - EqualsWithoutID: compares all but the IDs

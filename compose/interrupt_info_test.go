@@ -54,7 +54,7 @@ func TestInterrupt_TheRootReturnsItsContexts(t *testing.T) {
 	}
 }
 
-// The info of a run says what it was saved under, that of a nested graph does not.
+// The info of a run has the ID under which it was saved, the info of a nested graph does not.
 func TestInterrupt_InfoHasTheCheckPointID(t *testing.T) {
 	inner := NewGraph[string, string]()
 	require.NoError(t, inner.AddLambdaNode("n", InvokableLambda(func(ctx context.Context, _ string) (string, error) {

@@ -30,7 +30,7 @@ func (r *run) keep(signal *core.InterruptSignal) *core.InterruptSignal {
 	return signal
 }
 
-// graphSignals are those of the graph and of the graphs nested in it.
+// graphSignals returns the signals of the graph and of the graphs nested in it.
 func (r *run) graphSignals(own *core.InterruptSignal) []*core.InterruptSignal {
 	graphs := []*core.InterruptSignal{own}
 	for _, t := range r.pause.interrupted {

@@ -90,8 +90,8 @@ func TestKeptRun_ANodeInAToolFindsItsState(t *testing.T) {
 	}
 }
 
-// A tool runs one graph for several inputs, one after the other: the node of the one that was interrupted finds its
-// state, and that of the one before, which the tool makes again, does not.
+// A tool runs one graph for several inputs, one after the other: the node of the run that was interrupted finds its
+// state, and the node of the run before, which the tool makes again, does not.
 func TestKeptRun_IsFoundByItsInput(t *testing.T) {
 	store, runs := newStore(), 0
 	inner := askingGraph(t, &runs, func(ctx context.Context, in string) (string, error) {

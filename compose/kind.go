@@ -67,7 +67,7 @@ func (kindOf[T]) Check(v any) (any, error) {
 	return nil, fmt.Errorf("runtime type check fail, expected type: %T, actual type: %T", want, v)
 }
 
-// valueAs is how typed code takes its input from the engine.
+// valueAs converts an input of the engine for typed code.
 func valueAs[T any](v any) (T, error) {
 	if t, ok := v.(T); ok {
 		return t, nil
@@ -115,7 +115,7 @@ func (kindOf[T]) Concat(s stream) (any, error) {
 	return concatStream(sr)
 }
 
-// errEmptyStream is what joining a stream without a chunk gives.
+// errEmptyStream is the error of joining a stream without a chunk.
 var errEmptyStream = errors.New("stream reader is empty, concat fail")
 
 // concatStream reads sr to its end, closes it and joins the chunks by the rules of their type.

@@ -48,7 +48,7 @@ type Lambda struct {
 	// newAction makes the body for a node; silent as in forms.
 	newAction func(silent bool) action
 	silent    bool
-	// problem is what is wrong with the functions given, reported when the lambda is added to a graph.
+	// problem says what is wrong with the functions given, and is reported when the lambda is added to a graph.
 	problem error
 }
 

@@ -97,7 +97,7 @@ func TestLifecycle_ProducersOfAResultOutliveTheRun(t *testing.T) {
 	})
 }
 
-// Every stream that nobody will read is closed, so that its producer learns of it.
+// Every stream that will not be read is closed, so that its producer learns of it.
 // Rule compose/B22.22.
 func TestLifecycle_UnreadStreamsAreClosed(t *testing.T) {
 	// source gives a stream whose producer blocks until the stream is read or closed.

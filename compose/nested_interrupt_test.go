@@ -196,7 +196,7 @@ func TestInterrupt_AToolAroundAGraphIsATarget(t *testing.T) {
 		require.Len(t, causes, 1)
 		require.Equal(t, "runnable:root;node:tools;tool:wraps:c0;runnable:inner;node:leaf", causes[0].Address.String())
 
-		_, err = r.Invoke(context.Background(), nil, WithCheckPointID("id")) // nobody is resumed
+		_, err = r.Invoke(context.Background(), nil, WithCheckPointID("id")) // no point is resumed
 		causes = interrupted(t, err).InterruptContexts
 		out, err := r.Invoke(ResumeWithData(context.Background(), causes[0].ID, "!"), nil, WithCheckPointID("id"))
 		require.NoError(t, err)

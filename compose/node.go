@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/components"
 )
 
-// body is what a node runs: a component, a lambda, a nested graph, or nothing (passthrough).
+// body holds what a node runs: a component, a lambda, a nested graph, or nothing (passthrough).
 type body struct {
 	component components.Component
 	// typ is RunInfo.Type.

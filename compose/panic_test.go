@@ -235,7 +235,7 @@ func (e *badErr) Error() string { return "bad: " + e.cause.Error() }
 func (e *badErr) Unwrap() error { return e.cause }
 
 // An error that panics when it is looked into is an error like any other, wherever code of users returns it or panics
-// with it: nobody is to guard errors.Is.
+// with it: callers need not guard errors.Is.
 func TestPanic_ErrorsThatPanic(t *testing.T) {
 	var bad *badErr
 	give := map[string]func() error{"returned": func() error { return bad }, "thrown": func() error { panic(error(bad)) }}
@@ -401,7 +401,7 @@ func TestNil_StreamFromANodeIsItsError(t *testing.T) {
 	}
 }
 
-// Goexit is what a mock does that fails its test. On a goroutine of the graph's own it must not be lost.
+// Goexit is called by a mock that fails its test. On a goroutine of the graph's own it must not be lost.
 func TestGoexit_OfANodeOrToolBesideOthers(t *testing.T) {
 	for mode, opts := range modes {
 		g := fan(t, func(g *Graph[string, string], key string) error {

@@ -130,7 +130,7 @@ func (a *artist) edges(key string) {
 	}
 	for _, to := range targets {
 		if a.own[to] == "" {
-			continue // a node that nobody described
+			continue // a node without a description
 		}
 		e := drawing.Edge{From: a.own[key], To: a.own[to], Text: a.mappings(key, to)}
 		switch {
@@ -183,7 +183,7 @@ func (a *artist) branches(key string) {
 	}
 }
 
-// nameOf is what the condition calls a node, if that is not its key.
+// nameOf returns the condition's name of a node, if that is not its key.
 func (gb *GraphBranch) nameOf(key string) []string {
 	for _, name := range sortedKeys(gb.names) {
 		if gb.names[name] == key && name != key {

@@ -71,7 +71,7 @@ type planNode struct {
 	inputKey, outputKey string
 	pre, post           *stateHandler
 
-	// inLinks are ordered by the place of the predecessor, outLinks by that of the successor.
+	// inLinks are ordered by the place of the predecessor, outLinks by the place of the successor.
 	inLinks, outLinks []int
 	branches          []planBranch
 	mapper            *inputMapper

@@ -177,7 +177,7 @@ func (g *propGraph) successors(from int, v propValue) (all []int, chosen map[int
 	return all, chosen
 }
 
-// outcome is what a run did.
+// outcome holds what a run did.
 type outcome struct {
 	result string
 	err    string // "", "steps", "stuck" or "other"
@@ -311,7 +311,7 @@ func (g *propGraph) predecessors(i int) []int {
 // propState is the state of the graph under test: the order in which pre-handlers ran.
 type propState struct{ Pres []string }
 
-// propTrace is what a run leaves behind: how often nodes interrupted, and its state.
+// propTrace holds what a run leaves behind: how often nodes interrupted, and its state.
 type propTrace struct {
 	attempts sync.Map
 	state    *propState

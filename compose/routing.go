@@ -70,7 +70,7 @@ func (r *run) split(n *planNode, s stream, chosen []bool) []stream {
 	return n.output().Copy(s, receivers)
 }
 
-// decision is what the branches of a node have chosen: which of its outLinks.
+// decision holds the outLinks that the branches of a node have chosen.
 type decision struct {
 	chosen []bool
 	err    error

@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// invocation is what a run of a plan is given.
+// invocation holds what a run of a plan is given.
 type invocation struct {
 	input       any    // of a run of values
 	inputStream stream // of a run of streams
@@ -37,7 +37,7 @@ type run struct {
 	progress
 }
 
-// progress is what a run knows of itself.
+// progress holds what a run knows of itself.
 type progress struct {
 	// ctx is the graph's context: the parent of everything that runs in it.
 	ctx      *runContext
@@ -47,7 +47,7 @@ type progress struct {
 	steps    int
 	maxSteps int
 
-	// contexts is room for those of the nodes that run next.
+	// contexts is room for the contexts of the nodes that run next.
 	contexts []runContext
 	// siblings is the parent of nodes that run at the same time, made when they first do.
 	siblings *siblingContext
@@ -120,7 +120,7 @@ func (r *run) do() {
 	r.end()
 }
 
-// begin does what comes before the nodes. A failure is reported to the callback handlers like that of a run.
+// begin does what comes before the nodes. A failure is reported to the callback handlers like the failure of a run.
 func (r *run) begin() error {
 	r.resumed = r.saved
 	setupErr := r.setUp(r.given)
@@ -139,7 +139,7 @@ func (r *run) begin() error {
 func (r *run) end() {
 	if r.err == nil && r.fromCheckpoint {
 		if r.err = r.deleteCheckpoint(r.ctx); r.err != nil {
-			closeStream(r.stream) // of the result that nobody gets
+			closeStream(r.stream) // of the result that is not returned
 		}
 	}
 	r.err = safe.Sound(r.err)
@@ -302,7 +302,7 @@ func (r *run) enter() error {
 	return r.distribute(&r.nodes[startIndex], r.input, r.inputStream, nil)
 }
 
-// tearDown cancels what still runs after a failure, waits for it, and closes the streams that nobody will read.
+// tearDown cancels what still runs after a failure, waits for it, and closes the streams that will not be read.
 func (r *run) tearDown(err error) {
 	if err != nil && r.siblings != nil {
 		r.siblings.cancel(err)
@@ -492,7 +492,7 @@ func (r *run) spawn(t *task) {
 				ended <- t
 				return
 			}
-			closeStream(t.stream) // abandoned: nobody wants the result
+			closeStream(t.stream) // abandoned: the result is not needed
 		}()
 		t.execute()
 	}()

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// memoryState is what the runs of memoryGraph remember.
+// memoryState holds what the runs of memoryGraph remember.
 type memoryState struct{ seen []string }
 
 // memoryGraph is START → split → (left and right, or right alone) → join → END. What a run does depends on its input:

@@ -14,7 +14,7 @@ type siblingContext struct {
 	ending          atomic.Pointer[ending]
 }
 
-// ending is what ends a siblingContext.
+// ending ends a siblingContext.
 type ending struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -29,7 +29,7 @@ func (s *siblingContext) Value(key any) any { return s.current().Value(key) }
 func (s *siblingContext) cancel(cause error) { s.end().cancel(cause) }
 
 // release cancels the context once all siblings have ended. Where something may still work under it, and must not be
-// disturbed, it is not called: the context then goes when nobody can see it any more.
+// disturbed, it is not called: the context then goes when it is unreachable.
 func (s *siblingContext) release(cause error) {
 	if e := s.ending.Load(); e != nil {
 		e.cancel(cause)
@@ -99,7 +99,7 @@ func (l *leash) AfterFunc(end func()) (stop func() bool) {
 	return l.place.stop
 }
 
-// place is what a parent keeps of a context that ends with it. Nothing it refers to leads to that context, or to the
+// place holds what a parent keeps of a context that ends with it. Nothing it refers to leads to that context, or to the
 // run that works under it: a parent that lives for days would keep them as long. For the same reason the cleanup that
 // leaves a place has no more than a weak pointer to it; it is the parent that keeps the place.
 type place struct {
@@ -119,7 +119,7 @@ func (p *place) leave() {
 	}
 }
 
-// leaveIfLeft leaves the place of a context that nobody can see any more, if the parent still keeps it.
+// leaveIfLeft leaves the place of an unreachable context, if the parent still keeps it.
 func leaveIfLeft(kept weak.Pointer[place]) { kept.Value().leave() }
 
 // ender returns the context of package context that ends ctx, without what was put around that: the run, its nodes and

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Siblings cost nothing until somebody asks when their context ends.
+// Siblings cost nothing until Done of their context is called.
 func TestSiblingContext_IsFreeUntilAsked(t *testing.T) {
 	parent, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -24,7 +24,7 @@ func TestSiblingContext_IsFreeUntilAsked(t *testing.T) {
 	}))
 }
 
-// Contexts that nobody sees any more leave nothing behind, and are no danger to tests with synthetic time: the garbage
+// Contexts that are unreachable leave nothing behind, and are no danger to tests with synthetic time: the garbage
 // collector works outside of their bubble. A parent with a deadline may live for days, too.
 func TestSiblingContext_IsCollected(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"no deadline": 0, "deadline": time.Hour} {
@@ -57,7 +57,7 @@ func TestSiblingContext_IsCollected(t *testing.T) {
 	}
 }
 
-// Nor is a context kept by what it was cancelled for, or by a context that somebody has made of it and not cancelled.
+// Nor is a context kept by what it was cancelled for, or by a context that was derived from it and not cancelled.
 func TestSiblingContext_IsCollectedWithWhatRefersToIt(t *testing.T) {
 	parent, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -111,7 +111,7 @@ func TestSiblingContext_IsCollectedWithARunThatRefersToIt(t *testing.T) {
 	}
 }
 
-// A parent that lives on does not gather what is left of contexts that nobody sees any more.
+// A parent that lives on does not gather what is left of unreachable contexts.
 func TestSiblingContext_LeavesItsParent(t *testing.T) {
 	parent := &registering{Context: context.Background(), done: make(chan struct{})}
 	for range 3 {
@@ -178,7 +178,7 @@ func TestSiblingContext_EndsAsItsParentDoes(t *testing.T) {
 				defer release()
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				after := &siblingContext{Context: parent} // nobody asked before the end
+				after := &siblingContext{Context: parent} // Done was not called before the end
 				for _, ctx := range []context.Context{before, child, after} {
 					<-ctx.Done()
 					require.Equal(t, tc.err, ctx.Err())

@@ -35,8 +35,8 @@ func TestSteps_StartAndEndTakeNoStep(t *testing.T) {
 	}
 }
 
-// A step is over when all its nodes have returned, post-handlers included; by dependencies nobody waits for
-// nodes that do not concern it.
+// A step is over when all its nodes have returned, post-handlers included; by dependencies no node waits for nodes that
+// do not concern it.
 // Rule compose/X-4.
 func TestSteps_AStepEndsWhenItsNodesReturned(t *testing.T) {
 	for mode, want := range map[string]time.Duration{"steps": 15 * time.Second, "dag": time.Second,
@@ -116,8 +116,8 @@ func goroutine() string {
 	return string(name)
 }
 
-// What is ready at the same time runs at the same time, each on a goroutine of its own; one may be the caller's,
-// and is where that holds nobody up.
+// What is ready at the same time runs at the same time, each on a goroutine of its own; one may be the caller's, and is
+// where that holds up no other node.
 // Rule compose/X-5.
 func TestSteps_ReadyNodesRunSideBySide(t *testing.T) {
 	for mode, opts := range modes {
@@ -233,7 +233,7 @@ func TestSteps_ANodeFiresOnce(t *testing.T) {
 	}
 }
 
-// A state handler that has to join a slow stream first holds up nobody but its own node.
+// A state handler that has to join a slow stream first holds up only its own node.
 // Rule compose/B22.31.
 func TestSteps_ASlowStreamDelaysOnlyItsNode(t *testing.T) {
 	state := WithGenLocalState(func(context.Context) *counters { return &counters{} })

@@ -41,7 +41,7 @@ func (r *run) listedBefore() []string {
 	return keys
 }
 
-// nestedInterrupt is how a nested graph that stopped says so to the graph around it.
+// nestedInterrupt tells the graph around a nested graph that it has stopped.
 type nestedInterrupt struct {
 	signal     *core.InterruptSignal
 	info       *InterruptInfo
@@ -55,7 +55,7 @@ func (e *nestedInterrupt) Error() string { return "the nested graph was interrup
 // interruptError is the error of a root run that was interrupted.
 type interruptError struct {
 	info *InterruptInfo
-	// signal is what the code around a run that is not saved by itself keeps for it: see keptRun.
+	// signal is kept by the code around a run that is not saved by itself: see keptRun.
 	signal *core.InterruptSignal
 }
 
@@ -184,7 +184,7 @@ func (r *run) saveReady(cp *checkpoint) error {
 	return nil
 }
 
-// storable is what goes into a checkpoint for a value or a stream: streams are joined, and a nil of any type becomes
+// storable returns what goes into a checkpoint for a value or a stream: streams are joined, and a nil of any type becomes
 // an untyped one, which every serializer can take. A nil is a value: a stream without any has a value of its own.
 func storable(k kind, value any, s stream) (any, error) {
 	if s != nil {

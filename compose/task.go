@@ -32,7 +32,7 @@ type task struct {
 	// original is the input before the pre-handler, kept only where an interrupt from outside may need it.
 	original *savedInput
 
-	// decided is what the node's branches chose, if they were asked here.
+	// decided is the choice of the node's branches, if they were asked here.
 	decided *decision
 
 	signal *core.InterruptSignal // the node asked for an interrupt
@@ -45,7 +45,7 @@ const (
 	taskPrepared int32 = iota
 	taskRunning
 	taskEnded     // the scheduler has not seen it yet
-	taskAbandoned // nobody waits for it any more
+	taskAbandoned // the run does not wait for it any more
 	taskSeen
 )
 

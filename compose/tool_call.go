@@ -130,9 +130,9 @@ func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bo
 	c.ctx.call = c
 }
 
-// run executes the calls that have no result yet, in the caller's goroutine and as many more as may run at once. Calls that
-// run side by side know nothing of each other: a failure leaves them alone, as what they do cannot be undone by halves. One
-// that waits for its turn behind a failure does not start: nobody would read its result.
+// run executes the calls that have no result yet, in the caller's goroutine and as many more as may run at once. Calls
+// that run side by side know nothing of each other: a failure leaves them alone, as what they do cannot be undone by
+// halves. One that waits for its turn behind a failure does not start: its result would not be read.
 func (b *toolBatch) run(execute func(*toolCall)) {
 	if workers := b.workers(); workers > 1 {
 		b.runParallel(workers, execute)

@@ -128,7 +128,7 @@ func (o *ToolCallOutput) AsResultStream() *schema.StreamReader[*schema.ToolResul
 	return singleOf(partsOfText(o.Text))
 }
 
-// Close closes a stream that nobody is going to read.
+// Close closes a stream that will not be read.
 func (o *ToolCallOutput) Close() {
 	if o == nil {
 		return

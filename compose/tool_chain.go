@@ -171,11 +171,12 @@ func checked(endpoint ToolCallEndpoint) ToolCallEndpoint {
 	}
 }
 
-// middlewareContext is the context of a middleware with a name, below the call, or that of what it wraps, at the call.
+// middlewareContext is the context of a middleware with a name, below the call, or the context of what it wraps, at the
+// call.
 type middlewareContext struct {
 	context.Context
 	frame core.Frame
-	// call is the frame of the call in the context of the middleware, nil in that of what it wraps.
+	// call is the frame of the call in the context of the middleware, nil in the context of what it wraps.
 	call *core.Frame
 }
 

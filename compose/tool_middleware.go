@@ -64,14 +64,15 @@ type ToolCallEndpoint func(ctx context.Context, input *ToolInput) (*ToolCallOutp
 // ToolCallMiddleware wraps the calls of tools of every kind.
 type ToolCallMiddleware func(ToolCallEndpoint) ToolCallEndpoint
 
-// ToolMiddleware wraps the calls of a tools node's tools: those of every kind of tool with one function, or each kind
-// with its own; nil leaves calls alone. Only the kinds that a tool implements itself count: a tool that can only be
-// invoked goes through Invokable even where its result is streamed.
+// ToolMiddleware wraps the calls of a tools node's tools: every kind of tool with one function, or each kind with its
+// own; nil leaves calls alone. Only the kinds that a tool implements itself count: a tool that can only be invoked goes
+// through Invokable even where its result is streamed.
 type ToolMiddleware struct {
-	// Name gives the middleware an address segment of its own below that of the call, see [AddressSegmentMiddleware]: it
-	// can ask for an interrupt, and find its state and its answer, without getting into the way of the other middlewares
-	// and the tool, which keep their addresses. [GetResumeContext] reports a resume that is meant for any of them. The
-	// error of a panic has the name. Without one the middleware is at the address of the call.
+	// Name gives the middleware an address segment of its own below the segment of the call, see
+	// [AddressSegmentMiddleware]: it can ask for an interrupt, and find its state and its answer, without getting into
+	// the way of the other middlewares and the tool, which keep their addresses. [GetResumeContext] reports a resume that
+	// is meant for any of them. The error of a panic has the name. Without one the middleware is at the address of the
+	// call.
 	Name               string
 	Invokable          InvokableToolMiddleware
 	Streamable         StreamableToolMiddleware

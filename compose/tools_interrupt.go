@@ -21,7 +21,7 @@ type ToolsInterruptAndRerunExtra struct {
 	RerunExtraMap map[string]any
 }
 
-// toolsState is what an interrupted tools node needs to continue. Results are kept by the place of the call in the
+// toolsState holds what an interrupted tools node needs to continue. Results are kept by the place of the call in the
 // message: models do not always give every call an ID of its own.
 type toolsState struct {
 	Input    *schema.Message

@@ -148,7 +148,7 @@ func WithToolAliases(toolAliases map[string]ToolAliasConfig) ToolsNodeOption {
 // derivedTable is a table made for call options. It is kept because callers pass the same tools again and again.
 type derivedTable struct {
 	tools []tool.BaseTool
-	// aliases are a copy of those of the options, nil for the node's own.
+	// aliases is a copy of the aliases of the options, nil for the node's own.
 	aliases map[string]ToolAliasConfig
 	table   *toolTable
 }

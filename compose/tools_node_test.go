@@ -476,8 +476,8 @@ func gateOf(name string) ToolMiddleware {
 
 type gateKey struct{}
 
-// A middleware with a name asks for interrupts at an address of its own, and the tool at that of the call: each finds
-// its own state and answer, and sees that a resume is for what is inside it.
+// A middleware with a name asks for interrupts at an address of its own, and the tool at the address of the call: each
+// finds its own state and answer, and sees that a resume is for what is inside it.
 func TestToolsNode_NamedMiddlewaresHaveAnAddress(t *testing.T) {
 	asking := &invokable{"ask", func(ctx context.Context, args string, _ ...tool.Option) (string, error) {
 		if _, ok, state := GetInterruptState[string](ctx); !ok || state != "the tool's state" {

@@ -94,7 +94,7 @@ func (a *AgenticMessageAccumulator) Message() (*AgenticMessage, error) {
 //
 //   - Role may be repeated or left out, but a second, different value is an error.
 //   - Blocks without StreamingMeta are finished: they are listed in order, unchanged.
-//   - Blocks with StreamingMeta are chunks: those of one index become one block, and blocks are ordered by index. The
+//   - Blocks with StreamingMeta are chunks: chunks of one index become one block, and blocks are ordered by index. The
 //     resulting blocks have no StreamingMeta. Texts, arguments, signatures and base64 data are appended; names, IDs,
 //     URLs and MIME types may be repeated, but not change. What comes from users, results of tool searches and
 //     responses to approval requests cannot be streamed.

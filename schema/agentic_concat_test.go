@@ -39,7 +39,7 @@ func chunk[T contentBlockVariant](index int, payload *T) *AgenticMessage {
 func TestConcatAgentic_ReturnsASingleMessageItself(t *testing.T) {
 	require.Equal(t, &AgenticMessage{}, mustConcatAgentic(t))
 	one := chunk(3, &Reasoning{Text: "t"})
-	one.ContentBlocks = append(one.ContentBlocks, NewContentBlock(&Reasoning{})) // mixed, but nobody looks
+	one.ContentBlocks = append(one.ContentBlocks, NewContentBlock(&Reasoning{})) // mixed, but not checked
 	require.Same(t, one, mustConcatAgentic(t, one))
 	require.NotNil(t, one.ContentBlocks[0].StreamingMeta)
 	require.Equal(t, "message at index 0 is nil", agenticError(t, nil))
@@ -197,7 +197,7 @@ func TestConcatAgentic_RefusesBlocksThatDoNotFitTogether(t *testing.T) {
 	a.ContentBlocks[0].Extra, b.ContentBlocks[0].Extra = map[string]any{}, nil
 	require.Nil(t, mustConcatAgentic(t, a, b).ContentBlocks[0].Extra)
 
-	// The first in order of arrival is reported, not that of the lowest index.
+	// The first in order of arrival is reported, not the one of the lowest index.
 	require.Contains(t, agenticError(t,
 		chunk(9, &FunctionToolCall{Name: "a"}), chunk(1, &FunctionToolCall{Name: "c"}),
 		chunk(9, &FunctionToolCall{Name: "b"}), chunk(1, &FunctionToolCall{Name: "d"})), "expected tool name 'a'")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goldenMessage has a block of every type but that of tool searches, which has no lines of its own.
+// goldenMessage returns a message with a block of every type but tool searches, which have no lines of their own.
 func goldenMessage() *AgenticMessage {
 	code := int64(-32601)
 	image := strings.Repeat("iVBORw0KGgoAAAANSUhEUgAA", 4)

@@ -13,7 +13,7 @@ import (
 type blockListJoin struct {
 	whole    []*ContentBlock
 	streamed map[int]*blockJoin // by index
-	last     *blockJoin         // of the index seen last: nearly always that of the next chunk, too
+	last     *blockJoin         // of the index seen last: nearly always the index of the next chunk, too
 	lastAt   int
 	err      error // of the first chunk of a block that did not fit
 }
@@ -82,7 +82,7 @@ func (j *blockListJoin) result() ([]*ContentBlock, error) {
 
 // blockJoin joins the chunks of one block.
 type blockJoin struct {
-	blockType ContentBlockType // that of the first chunk
+	blockType ContentBlockType // type of the first chunk
 	payload   payloadJoin      // nil if there is no such type
 	extra     concat.Map
 }

@@ -9,7 +9,7 @@ import (
 type payloadJoin interface {
 	// add takes the payload of b. It returns errNoPayload itself if there is none.
 	add(b *ContentBlock) error
-	// put makes the joined payload that of b.
+	// put sets the joined payload in b.
 	put(b *ContentBlock) error
 }
 
@@ -148,7 +148,7 @@ func (j *onceJoin[P]) add(p *P) error {
 
 func (j *onceJoin[P]) result() (*P, error) { return j.only, nil }
 
-// claim is what one chunk says about a field that must have one value over all chunks.
+// claim is the value that one chunk gives to a field that must have one value over all chunks.
 type claim struct {
 	field *string // the value so far
 	value string

@@ -61,8 +61,8 @@ type Message struct {
 
 // ToolCall is one call of a tool that the model asks for.
 type ToolCall struct {
-	// Index distinguishes the chunks of one streamed call from those of another: chunks with equal indexes are one call.
-	// Nil outside of streams.
+	// Index distinguishes the chunks of one streamed call from the chunks of another: chunks with equal indexes are one
+	// call. Nil outside of streams.
 	Index *int `json:"index,omitempty"`
 	// ID names the call; the tool message with the result carries it as ToolCallID.
 	ID string `json:"id"`

@@ -6,7 +6,7 @@ import (
 	"github.com/weftgo/weft/internal/concat"
 )
 
-// run is what adjacent parts of one kind merge into, from the second part on.
+// run merges adjacent parts of one kind, from the second part on.
 type run struct {
 	text      textJoin // the text, or base64 data
 	signature string

@@ -44,8 +44,8 @@ func (p *ParamsOneOf) RawJSON() json.RawMessage {
 }
 
 // SchemaJSON returns the JSON schema of the arguments as a text, for adapters to send, or nil if there are none. It is
-// that of ToJSONSchema: a schema given as a text keeps the order of its keywords, and is the text itself if that was in
-// draft 2020-12 already. The result must not be changed.
+// the schema of ToJSONSchema: a schema given as a text keeps the order of its keywords, and is the text itself if that
+// was in draft 2020-12 already. The result must not be changed.
 func (p *ParamsOneOf) SchemaJSON() (json.RawMessage, error) {
 	if p != nil && p.params == nil && p.raw != nil {
 		_, text, err := p.raw.read()

@@ -52,7 +52,7 @@ func register(t reflect.Type, name string) error {
 	return serialization.Register(t, name)
 }
 
-// registerGob registers t with gob, which knows no interfaces, and one name only of a type: those of gobDefaults keep
+// registerGob registers t with gob, which knows no interfaces, and only one name of a type: the types of gobDefaults keep
 // theirs.
 func registerGob(t reflect.Type, name string) (err error) {
 	if t.Kind() == reflect.Interface || gobDefaults[pointerBase(t)] {

@@ -12,8 +12,8 @@ type ResponseMeta struct {
 	LogProbs *LogProbs `json:"logprobs,omitempty"`
 	// ID is the provider's name for the response, "" when the provider gives none.
 	ID string `json:"id,omitempty"`
-	// Model is the model that answered, which may be another than the one that was asked for: a dated version, or that
-	// of a router.
+	// Model is the model that answered, which may be another than the one that was asked for: a dated version, or the
+	// model that a router chose.
 	Model string `json:"model,omitempty"`
 	// Provider names the service that gave the response, as the adapter names it: "openai", "anthropic", "aws.bedrock", …
 	Provider string `json:"provider,omitempty"`
@@ -95,7 +95,7 @@ func (u *TokenUsage) Max(later *TokenUsage) {
 	atLeast(&u.TotalTokens, later.TotalTokens)
 }
 
-// maxTokenUsage is total with u taken in. The first report is copied, so that nobody else's is changed.
+// maxTokenUsage returns total with u taken in. The first report is copied, so that the caller's is not changed.
 func maxTokenUsage(total, u *TokenUsage) *TokenUsage {
 	if u == nil {
 		return total

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireClosed collects garbage until the producer learns that nobody reads.
+// requireClosed collects garbage until the producer learns that the reader is gone.
 func requireClosed(t *testing.T, sw *StreamWriter[int]) {
 	t.Helper()
 	require.Eventually(t, func() bool {

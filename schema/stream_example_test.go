@@ -13,7 +13,7 @@ func ExamplePipe() {
 		defer sw.Close()
 		for _, word := range strings.Fields("a stream of words") {
 			if closed := sw.Send(word, nil); closed {
-				return // nobody reads any more
+				return // the reader is gone
 			}
 		}
 	}()

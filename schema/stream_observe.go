@@ -12,8 +12,8 @@ import (
 // Observe shows the items of a stream to functions while others read it, and takes sr over. sr is one of several copies
 // ([StreamReader.Copy]), as callback handlers get them: the reader of another copy calls onChunk for each value, in the
 // middle of its Recv, and onEnd once, so that no goroutine is needed. The functions must be quick, are never called at
-// the same time, and see every item that sr had not yielded yet. They may be nil. A panic of one ends the observation
-// and harms nobody.
+// the same time, and see every item that sr had not yielded yet. They may be nil. A panic of one ends the observation and
+// is caught.
 //
 // onEnd gets nil at the end of the stream, the error of the first error item, after which nothing is observed, or
 // [ErrRecvAfterClosed] if all other copies were closed before the end. It has returned before a reader of another copy
@@ -49,7 +49,7 @@ func observe[T any](sr *StreamReader[T], o *observer[T]) {
 type observer[T any] struct {
 	src      pull.Source[T]
 	onChunk  func(T)
-	onChunks func([]T) // in place of onChunk
+	onChunks func([]T) // instead of onChunk
 	onEnd    func(error)
 	// looks counts the calls of look that have not been answered. The goroutine that raises it from 0 does the work for
 	// all.
@@ -75,7 +75,7 @@ func (o *observer[T]) look(end bool) {
 	}
 }
 
-// await waits until nobody works, or for a second: the goroutine that works may be this one, in a function of the
+// await waits until no goroutine works, or for a second: the goroutine that works may be this one, in a function of the
 // observer that reads another copy.
 func (o *observer[T]) await() {
 	const yields, most = 100, time.Second
@@ -102,7 +102,7 @@ func (o *observer[T]) drain() bool {
 	return true
 }
 
-// readAll reads a stream that nobody else does.
+// readAll reads a stream that has no other reader.
 func (o *observer[T]) readAll() {
 	parker := pull.NewParker()
 	for !o.drain() {
@@ -139,7 +139,7 @@ func (o *observer[T]) flush() {
 }
 
 // call calls one of the functions, if there is one. A panic of it ends the observation, and so does the end of the
-// goroutine: there is nobody to report it to.
+// goroutine: there is no one to report it to.
 func (o *observer[T]) call(f func(), isSet bool) {
 	if !isSet {
 		return
@@ -155,7 +155,7 @@ func (o *observer[T]) call(f func(), isSet bool) {
 	finished = true
 }
 
-// endOf is how a stream ended whose last item has an error.
+// endOf returns the error for onEnd of a stream whose last item has an error.
 func endOf(err error) error {
 	switch err {
 	case io.EOF:

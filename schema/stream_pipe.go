@@ -44,10 +44,9 @@ func (sw *StreamWriter[T]) Send(chunk T, err error) (closed bool) {
 }
 
 // OnReaderClose has f called once when the reader is closed, or at once if it is closed already. It is for a producer
-// that waits for something else than Send, such as a server, and would not notice that nobody reads any more. f runs
-// in the goroutine that closes the reader and must be quick: a context.CancelFunc, say. It replaces an f given before.
-// When the reader becomes unreachable (see [StreamReader.SetAutomaticClose]), f is called if somebody still holds the
-// writer.
+// that waits for something else than Send, such as a server, and would not notice that the reader is gone. f runs in the
+// goroutine that closes the reader and must be quick: a context.CancelFunc, say. It replaces an f given before. When the
+// reader becomes unreachable (see [StreamReader.SetAutomaticClose]), f is called if the writer is still held.
 func (sw *StreamWriter[T]) OnReaderClose(f func()) {
 	switch {
 	case sw != nil && sw.pipe != nil:

@@ -51,7 +51,7 @@ func TestPipe_WaitingReceiverTakesFromSendAtOnce(t *testing.T) {
 		require.Equal(t, 1, <-recv)
 
 		var second bool
-		go func() { second = sw.Send(2, nil) }() // nobody receives any more
+		go func() { second = sw.Send(2, nil) }() // the receiver is gone
 		synctest.Wait()
 		require.False(t, second)
 		sr.Close()

@@ -22,7 +22,7 @@ var (
 	errHandedOver = errors.New("stream reader was handed over to Copy, Merge or Convert")
 )
 
-// What has become of a reader.
+// The states of a reader.
 const (
 	readerOpen int32 = iota
 	readerClosed
@@ -149,7 +149,7 @@ func (sr *StreamReader[T]) recvArray() (item T, err error) {
 	return item, nil
 }
 
-// refusal is what Recv answers on a reader that is not open: a closed one always the same, one that was handed over
+// refusal returns the error of Recv on a reader that is not open: a closed one always the same, one that was handed over
 // an error and then the end.
 func (sr *StreamReader[T]) refusal() error {
 	switch {

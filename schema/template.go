@@ -16,8 +16,8 @@ const (
 	// FString replaces {name} by the value of name, {name.field} and {name[key]} by what is found in it, and takes
 	// formats as in {name:.2f}. Literal braces, as in JSON, are doubled: {{ and }}. A missing name is an error.
 	FString FormatType = 0
-	// GoTemplate is text/template. A missing key is an error. Like Jinja2 it can call the methods of the values that it is
-	// given: give a template that somebody else has written plain data.
+	// GoTemplate is text/template. A missing key is an error. Like Jinja2 it can call the methods of the values that it
+	// is given: give only plain data to a template from an untrusted source.
 	GoTemplate FormatType = 1
 	// Jinja2 is Jinja without any access to files or other templates. A missing name renders as nothing. It can call the
 	// methods of values, see [GoTemplate].

@@ -57,7 +57,7 @@ type toolCallJoin struct {
 	whole   []ToolCall
 	first   [1]ToolCall // room for the only one of most messages
 	indexed map[int]*ToolCallAccumulator
-	last    *ToolCallAccumulator // of the index seen last: nearly always that of the next chunk, too
+	last    *ToolCallAccumulator // of the index seen last: nearly always the index of the next chunk, too
 	err     error
 }
 

@@ -22,7 +22,7 @@ type Event[M adk.MessageType] struct {
 	Broken error
 }
 
-// String is the event as a line: that of its message (see [Line]), or one of
+// String returns the event as a line: the line of its message (see [Line]), or one of
 //
 //	error: …
 //	interrupt: … (the info of each point that waits, with ", " between them)
@@ -75,7 +75,7 @@ func actions(a *adk.AgentAction) (all []string) {
 	return all
 }
 
-// asked is what the points of an interrupt want to know. Beside them Data is the saved run, which nobody can compare.
+// asked returns what the points of an interrupt want to know. Data is the saved run, which cannot be compared.
 func asked(stopped *adk.InterruptInfo) string {
 	if len(stopped.InterruptContexts) == 0 {
 		return fmt.Sprint(stopped.Data)

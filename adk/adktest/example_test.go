@@ -16,7 +16,7 @@ func (*example) Helper()                           {}
 func (*example) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 func (e *example) Cleanup(f func())                { e.cleanups = append(e.cleanups, f) }
 
-// end is what the testing package does at the end of a test.
+// end does what the testing package does at the end of a test.
 func (e *example) end() {
 	for i := len(e.cleanups) - 1; i >= 0; i-- {
 		e.cleanups[i]()

@@ -245,7 +245,7 @@ func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], plan plan[M]) (end
 	return end, errors.New("the run was resumed 100 times without an end")
 }
 
-// answers are the targets to resume with. Of a call of which nobody knows how it ended the probe does.
+// answers returns the targets to resume with. The probe knows the outcome of a call whose outcome is unknown to the run.
 func (x *explorer[M]) answers(points []*adk.InterruptCtx, p *Probe[M]) map[string]any {
 	targets := map[string]any{}
 	for _, point := range points {
@@ -327,7 +327,7 @@ func (c *career[M]) newLife() *life[M] {
 	return l
 }
 
-// lifeEnd is how a life ended.
+// lifeEnd says how a life ended.
 type lifeEnd struct {
 	// text is the text of the last message, points are the interrupts, and err is the error of the run.
 	text      string

@@ -116,7 +116,7 @@ func (p *Probe[M]) begunByZombies() []string {
 	return p.late
 }
 
-// runs are what a runner needs of a store to hold its runs.
+// runs has the methods of a store that a runner needs to hold its runs.
 type runs interface {
 	checkpoint.Leaser
 	checkpoint.Inspector

@@ -65,7 +65,7 @@ func eachTakenOver(t *testing.T, names []string, test func(*testing.T, string, f
 
 func exploreTakenOver(t *testing.T, name string, agent func(explored[*schema.Message]) adk.Agent, e adktest.Exploration[*schema.Message]) {
 	for _, streaming := range []bool{false, true} {
-		isOneWay := e.Boundaries > 0 || testing.Short() // leases of three boundaries take as long as those of all
+		isOneWay := e.Boundaries > 0 || testing.Short() // leases of three boundaries take as long as leases of all
 		if name == "eager" && !streaming || isOneWay && name != "eager" && streaming != (len(name)%2 == 0) {
 			continue
 		}

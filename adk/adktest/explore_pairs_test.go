@@ -16,7 +16,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// pairs is how many pairs of stops the tests try for each way of running an agent. A search takes hundreds.
+// pairs returns the number of pairs of stops that the tests try for each way of running an agent. A search takes
+// hundreds.
 func pairs() int {
 	if n, err := strconv.Atoi(os.Getenv("EXPLORE_PAIRS")); err == nil {
 		return n

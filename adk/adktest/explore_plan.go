@@ -20,7 +20,7 @@ type fault[M adk.MessageType] struct {
 	at  int
 }
 
-// sequel is what comes after the first fault of a plan.
+// sequel says what comes after the first fault of a plan.
 type sequel int
 
 const (
@@ -28,7 +28,7 @@ const (
 	sameDurability sequel = iota
 	// otherDurability: it is resumed by runners of the other durability.
 	otherDurability
-	// anotherRun: nobody resumes it. Another run begins under its ID, in a runner of the other durability.
+	// anotherRun: it is not resumed. Another run begins under its ID, in a runner of the other durability.
 	anotherRun
 	sequels
 )
@@ -80,7 +80,7 @@ func (p *plan[M]) describe(boundaries []boundaryKind) string {
 	return text
 }
 
-// ways are those in which the runs of the exploration are stopped.
+// ways returns the ways in which the runs of the exploration are stopped.
 func (x *explorer[M]) ways() []way[M] {
 	if x.TakeOver {
 		return []way[M]{takenOver[M]()}

@@ -30,7 +30,7 @@ const (
 	childStreaming = "WEFT_EXPLORE_TEST_STREAMING"
 )
 
-// lastingEffects is what tools have done outside of the process: a file with a line for each call.
+// lastingEffects records what tools have done outside of the process: a file with a line for each call.
 type lastingEffects struct{ path string }
 
 func (l lastingEffects) add(line string) error {
@@ -72,7 +72,7 @@ func processAgent(t *testing.T, p *Probe[*schema.Message], effects lastingEffect
 	return a
 }
 
-// TestExploreProcess_Child is what the other processes do: begin or continue the run, and kill themselves at a
+// TestExploreProcess_Child runs in the other processes: they begin or continue the run, and kill themselves at a
 // boundary.
 func TestExploreProcess_Child(t *testing.T) {
 	dir := os.Getenv(childDir)

@@ -27,7 +27,7 @@ type tree struct {
 	// shape describes what the tree is made of.
 	shape                  *strings.Builder
 	unordered, speculative bool
-	// beside is how many parallel agents are around. A branch that fails counts as done when another one asks (rule
+	// beside is the number of parallel agents around. A branch that fails counts as done when another one asks (rule
 	// runtime/W7): there are no questions in them.
 	beside int
 	// wide chooses what only wide trees have: tools of other kinds, and agents that exit. It is nil for other trees, which
@@ -327,7 +327,7 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 	}, tools...)
 }
 
-// TestExplore_RandomTrees: runs of trees that nobody thought of can stop anywhere, too.
+// TestExplore_RandomTrees: runs of random trees can stop anywhere, too.
 func TestExplore_RandomTrees(t *testing.T) {
 	for _, seed := range randomSeeds {
 		made := new(made[*schema.Message])

@@ -30,7 +30,7 @@ type forker[M adk.MessageType] struct {
 	// runs counts the runs that were forked, and made the forks.
 	runs, made atomic.Int32
 
-	// want is what the agents of the first run knew at last, which nothing had stopped.
+	// want holds what the agents of the first run, which was not stopped, knew at its end.
 	want map[string][]string
 
 	mu   sync.Mutex // guards keys and fork
@@ -228,7 +228,7 @@ func forkAgents[M adk.MessageType](t *testing.T) {
 	}
 }
 
-// TestFork_RandomTrees: so do forks of runs of trees that nobody thought of. A search takes other seeds.
+// TestFork_RandomTrees: so do forks of runs of random trees. A search takes other seeds.
 // Rule steps/FK-6.
 func TestFork_RandomTrees(t *testing.T) {
 	if !testsize.Full() {

@@ -175,7 +175,7 @@ type plainStore struct {
 	checkpoint.Deleter
 }
 
-// TestKills_Child is what the processes do that are killed: run one tree after the other, beginning with the one whose
+// TestKills_Child runs in the processes that are killed: they run one tree after the other, beginning with the one whose
 // process was killed before. They wait for the order to begin, so that starting a process takes no time.
 func TestKills_Child(t *testing.T) {
 	dir := os.Getenv(killsDir)

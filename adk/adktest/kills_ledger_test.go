@@ -21,7 +21,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// entryKind is what an entry of a ledger is about.
+// entryKind is the kind of an entry of a ledger.
 type entryKind string
 
 const (
@@ -39,8 +39,8 @@ const (
 	cancelAsked entryKind = "cancel"
 	// runPaused: the run was interrupted or cancelled, and is resumed.
 	runPaused entryKind = "paused"
-	// runEnds: the run came to its end, with Text as its last message. In runs that succeeded before they died nobody
-	// knows the text: Died is true.
+	// runEnds: the run came to its end, with Text as its last message. In runs that succeeded before they died the text
+	// is not known: Died is true.
 	runEnds entryKind = "ends"
 	// runFails: the run failed, or cannot be resumed. Text is the error.
 	runFails entryKind = "fails"
@@ -60,8 +60,8 @@ type entry struct {
 	Took       time.Duration `json:",omitempty"`
 }
 
-// ledger is what a run did outside of the process: a file with a line for each effect, each written at once. Without a
-// file it is kept in memory.
+// ledger records what a run did outside of the process: a file with a line for each effect, each written at once. Without
+// a file it is kept in memory.
 type ledger struct {
 	file *os.File
 
@@ -224,7 +224,7 @@ type ledgerTool struct {
 	asks       bool
 }
 
-// mayI is what a tool asks that asks first.
+// mayI is the question of a tool that asks first.
 const mayI = "may I?"
 
 func (t *ledgerTool) Idempotent() bool { return t.repeatable }

@@ -11,15 +11,15 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// account is what a ledger comes to.
+// account sums up a ledger.
 type account struct {
 	text string
-	// died: the run had succeeded before its process died, and nobody knows the text.
+	// died: the run had succeeded before its process died, and the text is not known.
 	died bool
 	// lives is the number of processes that ran it, pauses how often it was interrupted or cancelled, and givesUp how often
 	// a cancel was asked for that gives calls up, which are made again without a question.
 	lives, pauses, givesUp int
-	// done is how often each call was made, and keys are its idempotency keys.
+	// done counts how often each call was made, and keys are its idempotency keys.
 	done map[string]int
 	keys map[string][]string
 	// repeatable are calls of tools that say that they may be called again.

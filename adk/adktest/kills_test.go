@@ -43,9 +43,9 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// TestKills_AtAnyMoment: processes that run random trees of agents are killed at random moments, and others go on with
-// the runs. Each run ends as if nobody had disturbed it: with the same answer, the same conversations, each call done
-// once with its key, and nothing left in the store.
+// TestKills_AtAnyMoment: processes that run random trees of agents are killed at random moments, and others continue the
+// runs. Each run ends as if it had not been disturbed: with the same answer, the same conversations, each call done once
+// with its key, and nothing left in the store.
 //
 // Processes cannot be killed at the same moment twice: when a run fails, its ledger shows where it was.
 func TestKills_AtAnyMoment(t *testing.T) {
@@ -238,7 +238,7 @@ func (k *killer) judge(dir string, entries []entry) {
 	require.Empty(k.t, left, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.shape, k.moments, shown(entries))
 }
 
-// filesLeft returns what is left in the directory of a store, after it has swept up what crashes leave, besides what it
+// filesLeft returns what is left in the directory of a store, after it has swept up what crashes leave, without what it
 // keeps: the end of the run, with the file of its last lease, and the files of locks and tokens.
 func filesLeft(t *testing.T, dir string) (left []string) {
 	age(t, dir)

@@ -23,7 +23,7 @@ import (
 )
 
 // TestRunner_RandomLives: two workers resume one run, die at random writes, stand still for longer than a lease, and take
-// the run from each other. Each payment is made once, whoever has the run in the end, and nothing is lost.
+// the run from each other. Each payment is made once, no matter which worker has the run in the end, and nothing is lost.
 // Rules distributed/J2, distributed/J3, distributed/F6, distributed/F8, distributed/F14.
 func TestRunner_RandomLives(t *testing.T) {
 	walks, seed := 40, uint64(1)
@@ -94,7 +94,7 @@ func (w *walk) isDone() bool {
 	return exists && info.Status == checkpoint.Done
 }
 
-// walkLife is what one process does with the run.
+// walkLife describes what one process does with the run.
 type walkLife struct {
 	checkpoint.RunStore
 	w *walk

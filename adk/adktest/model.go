@@ -270,7 +270,7 @@ func finished[M adk.MessageType](m M, word string) M {
 	return m
 }
 
-// input is what a [Does] gets of a model's call.
+// input returns the part of a model's call that a [Does] gets.
 func input[M adk.MessageType](messages []M) string {
 	if len(messages) == 0 {
 		return ""

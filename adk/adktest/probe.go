@@ -34,7 +34,7 @@ const (
 // concurrent use.
 type Probe[M adk.MessageType] struct {
 	mu sync.Mutex // guards all fields below
-	// passed is the number of boundaries that the run has come to, since the life after its last stop began.
+	// passed is the number of boundaries that the run has reached, since the life after its last stop began.
 	passed int
 	// stop is the next stop of the run, nil if there is none; phase says whether it has been taken. taken is how many
 	// were.
@@ -60,15 +60,15 @@ type Probe[M adk.MessageType] struct {
 	mixed  []string
 	// repeatable are calls of tools that say that they may be called again.
 	repeatable map[string]bool
-	// open are the calls that were begun and whose results, as lines, nobody has seen yet; inFlight those of which that
-	// was so when the run was stopped in the present life. givenUp is how often each call was given up: it was in
-	// flight at a stop in a way that gives calls up. gaveUp is how many stops were of such a way.
+	// open holds the calls that were begun and whose results, as lines, were not seen yet; inFlight the calls that were
+	// open when the run was stopped in the present life. givenUp counts how often each call was given up: it was in
+	// flight at a stop in a way that gives calls up. gaveUp counts the stops of such a way.
 	open     map[string]string
 	inFlight map[string]string
 	givenUp  map[string]int
 	gaveUp   int
 
-	// seen is what each model was asked last. The models of a life are numbered as they are made. Calls that were given
+	// seen holds the last input of each model. The models of a life are numbered as they are made. Calls that were given
 	// up may outlive the life that they are of, and do not count then.
 	lives, models int
 	seen          map[int][]string
@@ -218,7 +218,7 @@ func (p *Probe[M]) noteKey(life int, call, key string, repeatable bool) {
 	p.repeatable[call] = repeatable
 }
 
-// record is what a probe has seen of a run.
+// record holds what a probe has seen of a run.
 type record struct {
 	done    map[string]int
 	givenUp map[string]int

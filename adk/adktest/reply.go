@@ -89,8 +89,9 @@ func (r Reply) Calling(calls ...ToolCall) Reply {
 	return r
 }
 
-// Finishing has the answer of a model say why it ended, in the word of a provider: "length" and "max_tokens" are those of
-// answers that the limit of tokens cut off. Streams say so in their last chunk. Without it an answer says nothing.
+// Finishing has the answer of a model say why it ended, in the word of a provider: "length" and "max_tokens" are the
+// words for answers that the limit of tokens cut off. Streams say so in their last chunk. Without it an answer says
+// nothing.
 func (r Reply) Finishing(word string) Reply {
 	r.chunks = append(slices.Clip(r.chunks), chunk{finish: word})
 	return r

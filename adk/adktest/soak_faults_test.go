@@ -16,7 +16,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// faults is what goes wrong in one life of a run: one thing, in the call of user code that comes as that many.
+// faults says what goes wrong in one life of a run: one thing, when left has counted the calls of user code down to 0.
 type faults struct {
 	mu   sync.Mutex // guards left
 	left int
@@ -44,7 +44,7 @@ func pass(ctx context.Context) error {
 
 var errSoak = errors.New("something went wrong")
 
-// cancelModes are those of cancels.
+// cancelModes lists the modes of cancels.
 var cancelModes = []adk.CancelMode{
 	adk.CancelImmediate, adk.CancelAfterChatModel, adk.CancelAfterToolCalls,
 	adk.CancelAfterChatModel | adk.CancelAfterToolCalls,
@@ -62,7 +62,7 @@ func cancelOptions(rnd *rand.Rand) []adk.AgentCancelOption {
 	return opts
 }
 
-// disturbance is what a fault can use.
+// disturbance holds what a fault can use.
 type disturbance struct {
 	cancel adk.AgentCancelFunc
 	end    context.CancelFunc
@@ -113,7 +113,7 @@ func (faultyProbe[M]) Tool(t tool.InvokableTool) tool.InvokableTool {
 	return &faultyTool{t}
 }
 
-// Ledger is one that remembers nothing: that of package approval keeps decisions for a day.
+// Ledger returns one that remembers nothing: the ledger of package approval keeps decisions for a day.
 func (faultyProbe[M]) Ledger() approval.Ledger { return blankLedger{} }
 
 type blankLedger struct{}

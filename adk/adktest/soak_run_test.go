@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/approval"
 )
 
-// reading is how somebody reads the events of a run.
+// reading is a way of reading the events of a run.
 type reading int
 
 const (
@@ -25,7 +25,7 @@ const (
 	leaveStreams
 	// closeEarly closes the iterator after some events.
 	closeEarly
-	// walkAway stops reading after some events; neverRead does not even begin. Nobody closes anything.
+	// walkAway stops reading after some events; neverRead does not even begin. Nothing is closed.
 	walkAway
 	neverRead
 )
@@ -38,7 +38,7 @@ func randomReading(rnd *rand.Rand) reading {
 	return reading(rnd.IntN(int(neverRead) + 1))
 }
 
-// readEnd is how a life ended for its reader.
+// readEnd says how a life ended for its reader.
 type readEnd struct {
 	text   string
 	points []*adk.InterruptCtx

@@ -38,7 +38,7 @@ const (
 )
 
 // TestSoak_LeavesNothing: many runs of all kinds in one process, with user code that fails and readers that walk away,
-// leave neither memory nor goroutines, and those that nobody disturbed end well.
+// leave neither memory nor goroutines, and undisturbed runs end well.
 func TestSoak_LeavesNothing(t *testing.T) {
 	runs := 3000
 	if !testsize.Full() {
@@ -71,7 +71,7 @@ type soak struct {
 	seed int
 	// builder is the test that agents are made for; what is registered with it goes with it.
 	builder *testing.T
-	// kinds are what can be run, by their names in names.
+	// kinds holds the kinds of runs, by their names in names.
 	kinds map[string]func(*rand.Rand) error
 	names []string
 	// ends says how runs ended; goroutines is how many there were before the first run. done counts the runs, and speed
@@ -179,7 +179,7 @@ func (s *soak) one(number int64) error {
 	return s.kinds[name](rnd)
 }
 
-// settle waits for the end of runs that nobody reads, and measures the heap.
+// settle waits for the end of runs without a reader, and measures the heap.
 func (s *soak) settle() {
 	for range 1000 {
 		if runtime.NumGoroutine() <= s.goroutines {

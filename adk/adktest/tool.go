@@ -18,7 +18,7 @@ func Tools(tools ...tool.BaseTool) adk.ToolsConfig {
 	return adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}}
 }
 
-// scriptedTool is what all kinds of tools have: a script and a record of calls.
+// scriptedTool holds what all kinds of tools have: a script and a record of calls.
 type scriptedTool struct {
 	script []Reply
 

@@ -43,7 +43,7 @@ func Lines[M adk.MessageType](messages []M) []string {
 	return lines
 }
 
-// parts are what both kinds of message have.
+// parts holds what both kinds of message have.
 type parts struct {
 	role   string
 	text   string

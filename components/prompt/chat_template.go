@@ -86,7 +86,7 @@ func (t *DefaultAgenticChatTemplate) GetType() string { return defaultType }
 // IsCallbacksEnabled returns true.
 func (t *DefaultAgenticChatTemplate) IsCallbacksEnabled() bool { return true }
 
-// template is what both kinds of message templates have in common.
+// template has the methods that both kinds of message templates share.
 type template[M any] interface {
 	Format(ctx context.Context, vs map[string]any, formatType schema.FormatType) ([]M, error)
 }

@@ -158,7 +158,7 @@ func (l *log[T]) Put(item pull.Item[T]) {
 }
 
 // A queue is where cursors wait and are counted. The source keeps it as its waker, and seats refer to it; it does not
-// refer to the log, so that neither a live producer nor a cleanup keeps a log alive that nobody reads.
+// refer to the log, so that neither a live producer nor a cleanup keeps a log alive that has no reader.
 type queue struct {
 	mu       sync.Mutex
 	list     []*place
@@ -211,7 +211,7 @@ func (q *queue) wakeAll() {
 	q.list = q.list[:0]
 }
 
-// enter lists p, with mu locked, or takes it out if there is nobody to wake.
+// enter lists p, with mu locked, or takes it out if there is no waker.
 func (q *queue) enter(p *place, w pull.Waker) {
 	if w == nil {
 		q.leave(p)

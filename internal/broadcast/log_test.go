@@ -84,7 +84,7 @@ func TestCursors_AllAreWokenByTheSource(t *testing.T) {
 
 	_, ok := first.Poll(&a)
 	require.False(t, ok)
-	_, ok = first.Poll(nil) // nobody waits any more
+	_, ok = first.Poll(nil) // no cursor waits any more
 	require.False(t, ok)
 	require.Empty(t, first.log.list)
 	src.Send(item(2))
@@ -121,7 +121,7 @@ func TestClosedSourceEndsTheLog(t *testing.T) {
 	}
 }
 
-// Drain hides that of the pipe: a source that does more than a pipe is no leaf.
+// Drain hides the Drain of the pipe: a source that does more than a pipe is no leaf.
 func (c *counted) Drain() {}
 
 func TestLeafIsReadAheadByHalfItsCapacityAtMost(t *testing.T) {

@@ -51,8 +51,8 @@ type Handler interface {
 	OnEndWithStreamOutput(ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context
 }
 
-// TimingChecker may be implemented by a [Handler] to say which timings it needs. A timing nobody needs costs nothing:
-// no boxing, no copy of a stream. Without it a handler gets every timing.
+// TimingChecker may be implemented by a [Handler] to say which timings it needs. A timing that no handler needs costs
+// nothing: no boxing, no copy of a stream. Without it a handler gets every timing.
 type TimingChecker interface {
 	Needed(ctx context.Context, info *RunInfo, timing CallbackTiming) bool
 }

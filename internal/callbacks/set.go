@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// HandlerSet is an immutable list of handlers: those of a run, followed by the global ones known when the set was
-// made. Whatever can be found out about a handler once is kept here. A set is never empty; nobody is a nil set.
+// HandlerSet is an immutable list of handlers: the handlers of a run, followed by the global ones known when the set was
+// made. Whatever can be found out about a handler once is kept here. A set is never empty; without handlers it is nil.
 type HandlerSet struct {
 	entries []entry
 	runs    int         // entries[:runs] are the run's own, the rest are global

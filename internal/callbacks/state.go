@@ -2,13 +2,13 @@ package callbacks
 
 import "github.com/weftgo/weft/components"
 
-// State is what a context says about callbacks: the handlers that apply, the run they will be called for next, and the
-// run that was started last. It is immutable; the methods that change something return a new value. The nil *State is
-// the state of a context that says nothing.
+// State holds what a context says about callbacks: the handlers that apply, the run they will be called for next, and the
+// run that was started last. It is immutable; the methods that change something return a new value. The nil *State is the
+// state of a context that says nothing.
 type State struct {
-	set     *HandlerSet // nil: nobody listens
+	set     *HandlerSet // nil: there are no handlers
 	pending *RunInfo    // the run the next start is for
-	last    *RunInfo    // the run whose start came last, also when nobody listened
+	last    *RunInfo    // the run whose start came last, also without handlers
 }
 
 // Active reports whether there is any handler.
@@ -36,7 +36,7 @@ func (s *State) Last() *RunInfo {
 }
 
 // Init returns a state with the given handlers and the present global ones; inherited handlers are dropped. If that
-// leaves nobody the state is inactive.
+// leaves no handlers the state is inactive.
 func (s *State) Init(info *RunInfo, handlers ...Handler) State {
 	return s.renew(newRunSet(nil, handlers), info)
 }

@@ -79,7 +79,7 @@ func fireStream[S, V any](ctx context.Context, s *State, timing CallbackTiming, 
 	var reader *schema.StreamReader[V]
 	finished := false
 	defer func() {
-		if !finished { // a panic passes through: nobody will read what is left
+		if !finished { // a panic passes through: what is left will not be read
 			reader.Close()
 			for _, c := range unread {
 				view(c).Close()

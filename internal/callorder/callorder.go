@@ -1,6 +1,6 @@
 // Package callorder tells the tool calls of one answer apart, and keeps their results in the order of the calls.
 //
-// Agents, the tools node and whoever keeps a conversation use it. It must never look at what a call does.
+// Agents, the tools node and code that keeps conversations use it. It must never look at what a call does.
 //
 // A model may give two calls of one answer the same ID. What a call is, its place in the answer says; the ID is a name that
 // the model has for it. So that what is kept for a call can be found by a text, each call has a label: its ID or, if a call
@@ -30,7 +30,7 @@ func Label(place int, idOf func(place int) string) string {
 	return labels[place]
 }
 
-// isOnly reports whether an ID is that of no call before, and cannot be the label of one.
+// isOnly reports whether no call before has the ID, and it cannot be the label of one.
 func isOnly(id string, place int, idOf func(place int) string) bool {
 	if place > 0 && strings.Contains(id, "~") {
 		return false
@@ -61,8 +61,8 @@ func LabelOf(m *schema.Message) string {
 	return m.ToolCallID
 }
 
-// Append adds an entry to a list of what was said, and puts the result of a call before those of later calls of the same
-// answer. of says who said an entry, and what: several may speak between each other.
+// Append adds an entry to a list of what was said, and puts the result of a call before the results of later calls of the
+// same answer. of says who said an entry, and what: several may speak between each other.
 func Append[E any](list []E, entry E, of func(E) (speaker string, m *schema.Message)) []E {
 	speaker, m := of(entry)
 	if m == nil || m.Role != schema.Tool {

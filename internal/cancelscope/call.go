@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// callPhase is what has become of a call that somebody waits for.
+// callPhase is the state of a call that a goroutine waits for.
 //
 //	from       to         when
 //	inFlight   emitting   its stream is about to be emitted: if the call is stopped, the stream ends and it returns soon
 //	inFlight   committed  its result is about to be emitted: a stop comes too late for it
 //	emitting   committed  as before
 //	any of these three    to returned: the code of the call has come back
-//	inFlight   abandoned  the call was stopped and has not returned: nobody waits for it any more
+//	inFlight   abandoned  the call was stopped and has not returned: nothing waits for it any more
 //	emitting   abandoned  as before, after the grace
 //
 // Only the code of the call and the one goroutine that waits for it make transitions.
@@ -54,8 +54,8 @@ type CallPolicy struct {
 	Cause func(Info) error
 }
 
-// A Call is code of somebody else's that runs in a part which may be stopped. It is the context of that code. Its
-// methods are safe for concurrent use; Wait belongs to the goroutine that started the code.
+// A Call is user code that runs in a part which may be stopped. It is the context of that code. Its methods are safe for
+// concurrent use; Wait belongs to the goroutine that started the code.
 type Call struct {
 	context.Context
 	view   *View
@@ -65,7 +65,7 @@ type Call struct {
 	// stopsItself: a part inside obeys the same requests.
 	stopsItself atomic.Bool
 
-	mu      sync.Mutex // guards the fields below; taken before that of a Control
+	mu      sync.Mutex // guards the fields below; taken before the lock of a Control
 	changed sync.Cond
 	phase   callPhase
 	cuts    []func(error)  // cut the call's streams off
@@ -121,7 +121,7 @@ func (c *Call) StopNow() {
 	c.endContext()
 }
 
-// endContext ends the call's context; that of a call that was stopped says so.
+// endContext ends the call's context; the context of a call that was stopped says so.
 func (c *Call) endContext() {
 	if !c.Stopped() {
 		c.cancel(nil)
@@ -161,7 +161,7 @@ func (c *Call) Commit() bool { return c.decide(committed) }
 // false if the call is over. Of nil it is true.
 func (c *Call) Emit() bool { return c.decide(emitting) }
 
-// Return says that the code of the call has come back. It reports false if nobody waits for it.
+// Return says that the code of the call has come back. It reports false if no goroutine waits for it.
 func (c *Call) Return() bool { return c.decide(returned) }
 
 func (c *Call) decide(to callPhase) bool {
@@ -188,7 +188,7 @@ func (c *Call) become(to callPhase) {
 	c.changed.Broadcast()
 }
 
-// Abandoned reports whether nobody waits for the call any more. Of nil it is false.
+// Abandoned reports whether no goroutine waits for the call any more. Of nil it is false.
 func (c *Call) Abandoned() bool {
 	if c == nil {
 		return false

@@ -62,7 +62,7 @@ type Control struct {
 	timer     *time.Timer
 	outcome   Outcome
 	settled   bool
-	done      chan struct{} // made when somebody waits
+	done      chan struct{} // made when a goroutine waits
 	watchers  []watcher
 	views     [reaches]View
 }
@@ -188,7 +188,7 @@ func (c *Control) fix(o Outcome) {
 	}
 }
 
-// Settle lets everybody know the outcome. If none is fixed yet, the run has ended by itself.
+// Settle tells all waiters and watchers the outcome. If none is fixed yet, the run has ended by itself.
 func (c *Control) Settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +235,7 @@ type View struct {
 //
 //	outermost  every one
 //	nested     those that are recursive
-//	abortOnly  those that are recursive and immediate: it runs inside somebody's code, which could do nothing with a
+//	abortOnly  those that are recursive and immediate: it runs inside user code, which could do nothing with a
 //	           part that stopped in the middle
 type reach int
 
@@ -252,7 +252,7 @@ func (c *Control) Root() *View { return c.view(outermost) }
 func (c *Control) view(r reach) *View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.views[r].control == nil { // once: whoever has the view reads it without the lock
+	if c.views[r].control == nil { // once: holders of the view read it without the lock
 		c.views[r] = View{c, r}
 	}
 	return &c.views[r]

@@ -135,7 +135,7 @@ func isNil(v any) bool {
 	return false
 }
 
-// firstOfOtherType returns the index of the first value whose type differs from that of the first, or -1.
+// firstOfOtherType returns the index of the first value whose type differs from the type of values[0], or -1.
 func firstOfOtherType(values []any) int {
 	t := reflect.TypeOf(values[0])
 	for i, v := range values[1:] {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxDepth is how deep maps may be nested in maps. It is there for maps that contain themselves.
+// maxDepth limits how deep maps may be nested in maps. It is there for maps that contain themselves.
 const maxDepth = 1000
 
 var errTooDeep = fmt.Errorf("cannot concat maps nested deeper than %d", maxDepth)

@@ -1,8 +1,8 @@
 // Package concat joins the chunks of a stream into one value.
 //
-// It keeps the registry of join functions by type, which package schema fills with its message types and package
-// compose opens to users, and the general rules for maps and for types nobody registered.
-// It must never change a chunk, never let the panic of a join function through, and never depend on map order.
+// It keeps the registry of join functions by type, which package schema fills with its message types and package compose
+// opens to users, and the general rules for maps and for types that are not registered. It must never change a chunk,
+// never let the panic of a join function through, and never depend on map order.
 package concat
 
 import (

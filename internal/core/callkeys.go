@@ -4,8 +4,8 @@ import "strconv"
 
 // CallKeys makes keys of the IDs of the n calls of an answer, in place: a key is the ID, unless a call before has that
 // already. Models do not always give every call an ID of its own, so where they do not, the place of the call counts: the
-// second with an ID "a" is "a~2". Addresses of calls have the keys, and so does whoever says which call of an answer
-// something is about.
+// second with an ID "a" is "a~2". Addresses of calls have the keys, and so does everything that refers to one call of an
+// answer.
 func CallKeys(n int, key func(i int) *string) {
 	if n < 2 {
 		return

@@ -31,8 +31,8 @@ type InterruptContextsProvider interface {
 	GetInterruptContexts() []*InterruptCtx
 }
 
-// InterruptSignaler is implemented by those of these errors that have the whole signal, with the states that the run around
-// the root run keeps for it. It may be nil.
+// InterruptSignaler is implemented by the interrupt errors that have the whole signal, with the states that the run
+// around the root run keeps for it. It may be nil.
 type InterruptSignaler interface {
 	InterruptSignal() *InterruptSignal
 }

@@ -42,7 +42,7 @@ func (e *JournalError) Error() string {
 
 func (e *JournalError) Unwrap() error { return e.Err }
 
-// CheckPointJournal is what a store may also offer: an append-only list of records for each ID. It lives beside the
+// CheckPointJournal is an optional interface of stores: an append-only list of records for each ID. It lives beside the
 // checkpoint of that ID; neither touches the other. Implementations must be safe for concurrent use.
 type CheckPointJournal interface {
 	// AppendRecord adds a record, which is durable when it returns. The slice must not be kept unless it is copied.
@@ -56,7 +56,7 @@ type CheckPointJournal interface {
 	RemoveRecords(ctx context.Context, checkPointID string) error
 }
 
-// RecordsFrom is what a journal may also offer: to read what was appended since, without what was read before.
+// RecordsFrom is an optional interface of journals: it reads what was appended since, without what was read before.
 type RecordsFrom interface {
 	// ReadRecordsFrom returns the records behind the first so many, in order; nil if there are none.
 	ReadRecordsFrom(ctx context.Context, checkPointID string, from int) ([][]byte, error)

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// JSONAnswer is the answer to an interrupt by somebody who does not know the Go type that is waited for.
+// JSONAnswer is the answer to an interrupt by a sender that does not know the Go type that is waited for.
 type JSONAnswer []byte
 
 // AnswerErrorKey asks a context for a func(error) that takes what is wrong with a [JSONAnswer].

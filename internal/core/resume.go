@@ -117,7 +117,7 @@ func (tr *tracker) add(id2Addr map[string]Address, id2State map[string]Interrupt
 	}
 }
 
-// entry is what a frame found when it was entered.
+// entry holds what a frame found when it was entered.
 type entry struct {
 	interrupted bool
 	state       InterruptState
@@ -183,7 +183,7 @@ func (tr *tracker) openBelow(points *pointTree, wanted targets) bool {
 	return points.anyBelow(wanted.open)
 }
 
-// open reports whether the resume is meant for a point that nobody has taken yet.
+// open reports whether the resume is meant for a point that was not taken yet.
 func (wanted targets) open(p *point) bool {
 	if len(wanted) == 0 {
 		return !p.taken

@@ -11,9 +11,9 @@ import (
 
 // Errors of stores that know about runs. They are matched by errors.Is; [BusyError] and [RunError] carry more.
 var (
-	// ErrRunBusy says that somebody else holds the lease of a run.
+	// ErrRunBusy says that another holder has the lease of a run.
 	ErrRunBusy = errors.New("the run is busy")
-	// ErrLeaseLost says that a lease no longer counts: somebody took the run over, or it was settled or removed.
+	// ErrLeaseLost says that a lease no longer counts: another process took the run over, or it was settled or removed.
 	ErrLeaseLost = errors.New("the lease of the run is lost")
 	// ErrNotSaved says that a step of a run could not be saved. The run ends, and can be resumed behind the last step that
 	// was; who takes it for the failure of a tool has a model call the tool once more.
@@ -40,8 +40,8 @@ var (
 	ErrStoreFull = errors.New("the store is full: make room, and resume the run")
 )
 
-// EndsRun reports whether an error, such as that of an agent inside a tool, says that the run cannot continue in this
-// process: it is none for a model to read.
+// EndsRun reports whether an error, such as the error of an agent inside a tool, says that the run cannot continue in
+// this process: it is none for a model to read.
 func EndsRun(err error) bool {
 	return errors.Is(err, ErrNotSaved) || errors.Is(err, ErrUndecided) || errors.Is(err, ErrLeaseLost)
 }
@@ -95,7 +95,7 @@ func (e *RunError) Unwrap() error { return e.Err }
 //	running          any      its lease is settled
 //	waiting          ready    its questions are answered
 //	paused           ready    it is continued
-//	ready, waiting   paused   it is stopped while nobody holds its lease
+//	ready, waiting   paused   it is stopped while its lease is free
 //
 // A run that is done stays so. A lease that ends without being settled leaves the status as it is.
 type RunStatus string
@@ -103,7 +103,7 @@ type RunStatus string
 // The states of a run.
 const (
 	RunReady   RunStatus = "ready"   // it can be taken, once its time has come
-	RunRunning RunStatus = "running" // somebody took it; it is due again when his lease has ended
+	RunRunning RunStatus = "running" // a process took it; it is due again when the lease has ended
 	RunWaiting RunStatus = "waiting" // for answers
 	RunPaused  RunStatus = "paused"  // it was stopped, and can be continued
 	RunDone    RunStatus = "done"
@@ -121,7 +121,7 @@ type RunInfo struct {
 	Waiting    []WaitPoint
 	Tags       map[string]string
 	Priority   int
-	// Attempts counts the leases since the last one that was settled, or that recorded a step besides its first.
+	// Attempts counts the leases since the last one that was settled, or that recorded more than its first step.
 	Attempts int
 	// Retries counts how often in a row it was settled as ready with an error.
 	Retries int
@@ -132,7 +132,7 @@ type RunInfo struct {
 	Deadline                          time.Time
 	// Usage counts the tokens of its models, up to when its lease was settled last.
 	Usage RunUsage
-	// Born grows from run to run of a store: the order in which those of one key are executed. 0 is not known.
+	// Born grows from run to run of a store: the order in which runs of one key are executed. 0 is not known.
 	Born uint64
 	// Build is the build that submitted the run, Trace the trace that it belongs to, as the application writes it.
 	Build, Trace string
@@ -151,7 +151,7 @@ type WaitPoint struct {
 	For []string
 	// Summary is one line for a list, at most 500 bytes.
 	Summary string
-	// Info is for whoever shows the question, at most 16 KiB of JSON. A longer one is left out, and Truncated set.
+	// Info is for a program that shows the question, at most 16 KiB of JSON. A longer one is left out, and Truncated set.
 	Info      json.RawMessage
 	Truncated bool
 	// Optional: the run does not wait for this one if it has others that are not optional. Of several that are all
@@ -170,7 +170,7 @@ type NewRun struct {
 	// Key: of the runs with one key that are ready, running or waiting only the first that was made can be taken.
 	Key string
 	// Alone refuses to make the run, with an error that matches [ErrRunBusy], if another one of its key would have to end
-	// before it: in the one step of Submit, so that of several at the same moment one is made. It says nothing elsewhere.
+	// before it: in the one step of Submit: among several at the same moment, one is made. It says nothing elsewhere.
 	Alone               bool
 	Tags                map[string]string
 	Priority            int
@@ -180,8 +180,8 @@ type NewRun struct {
 	Records [][]byte
 }
 
-// OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as that of the worker that removes
-// old events. They are listed and counted by queries that name the queue, and by no others; no worker takes them.
+// OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as the lease of the worker that
+// removes old events. They are listed and counted by queries that name the queue, and by no others; no worker takes them.
 const OwnQueue = "weft.sweep"
 
 // LeaseRequest says how a run is taken.
@@ -196,32 +196,33 @@ type LeaseRequest struct {
 	Create *NewRun
 }
 
-// Due says which runs are looked for: of any of the queues and any of the agents. None means all but those of [OwnQueue].
+// Due says which runs are looked for: of any of the queues and any of the agents. None means all runs except in
+// [OwnQueue].
 type Due struct{ Queues, Agents []string }
 
 // RunLeaser hands out runs to one owner at a time.
 type RunLeaser interface {
 	// Acquire takes a run. A lease that has ended, by the clock of the store, is taken over. It is an error that matches
-	// [ErrRunBusy] if somebody has the run or another run has its key, and [ErrCheckPointNotFound] if there is no run and
-	// req.Create is nil. A checkpoint or journal that was written without a lease is no run; if Create makes one under its
-	// ID, they are the run's.
+	// [ErrRunBusy] if another holder has the run or another run has its key, and [ErrCheckPointNotFound] if there is no
+	// run and req.Create is nil. A checkpoint or journal that was written without a lease is no run; if Create makes one
+	// under its ID, they are the run's.
 	Acquire(ctx context.Context, id string, req LeaseRequest) (RunLease, error)
-	// AcquireDue takes the run that is due for longest, those of higher priority first: one that is ready and whose time
-	// has come, one that is running with a lease that has ended, or one that is waiting and whose WakeAt has come.
-	// It returns [ErrNothingDue] if there is none.
+	// AcquireDue takes the run that is due for longest, runs of higher priority first: one that is ready and whose time
+	// has come, one that is running with a lease that has ended, or one that is waiting and whose WakeAt has come. It
+	// returns [ErrNothingDue] if there is none.
 	AcquireDue(ctx context.Context, req LeaseRequest, due Due) (RunLease, error)
 }
 
-// RunLease is a run that is held: a store and a journal of exactly this run. Every write checks, in the same atomic
-// step, that nobody else took the run since, and is otherwise an error that matches [ErrLeaseLost] and has done
-// nothing. A lease whose time is over and that nobody took still writes. It is safe for concurrent use. An ID other
-// than the run's is an error.
+// RunLease is a run that is held: a store and a journal of exactly this run. Every write checks, in the same atomic step,
+// that no other process took the run since, and is otherwise an error that matches [ErrLeaseLost] and has done nothing. A
+// lease whose time is over and that was not taken still writes. It is safe for concurrent use. An ID other than the run's
+// is an error.
 type RunLease interface {
 	CheckPointStore
 	CheckPointDeleter
 	// CheckPointJournal appends renew the lease.
 	CheckPointJournal
-	// Token is greater than that of every lease that was handed out before in the store.
+	// Token is greater than the token of every lease that was handed out before in the store.
 	Token() uint64
 	// TTL is the time for which the lease counts from a renewal.
 	TTL() time.Duration
@@ -230,7 +231,7 @@ type RunLease interface {
 	Info() RunInfo
 	// Renew makes the lease count for its TTL from now on.
 	Renew(ctx context.Context) error
-	// Settle says what has become of the run and gives the lease back, all in one atomic step. Nothing can be written by
+	// Settle records the status of the run and gives the lease back, all in one atomic step. Nothing can be written by
 	// the lease afterwards.
 	Settle(ctx context.Context, s Settlement) error
 	// Answers are the answers that were given and are not used up, which Settle does.
@@ -250,7 +251,7 @@ func SignOfLife(lease RunLease) time.Time {
 	return time.Now()
 }
 
-// StopNotifier is a lease that says that its run is to be stopped by a call, so that nobody has to wait for Stops.
+// StopNotifier is a lease that says that its run is to be stopped by a call, so that no goroutine has to wait for Stops.
 type StopNotifier interface {
 	// NotifyStops has f called with each request to stop, also with one that came before, in a goroutine of its own. Stops
 	// delivers nothing from then on.
@@ -321,7 +322,7 @@ type Settlement struct {
 	// Keep is after how long what is left of the run is removed. 0 is what the store keeps such runs for, a negative
 	// time for ever.
 	Keep time.Duration
-	// Checkpoint replaces the checkpoint, if it is not nil. That of a run that is done is removed.
+	// Checkpoint replaces the checkpoint, if it is not nil. The checkpoint of a run that is done is removed.
 	Checkpoint []byte
 	// DropRecords removes the journal: what it had is in the checkpoint, or the run is done.
 	DropRecords bool
@@ -331,8 +332,8 @@ type Settlement struct {
 	Children []ChildRun
 	// Answer is the answer to the parent's question that waits for this run.
 	Answer []byte
-	// Cause is the error behind Err, and Infos are the values behind the Info of Waiting, by the ID of the point. They are
-	// for leases that are wrapped around those of a store, which ignores them.
+	// Cause is the error behind Err, and Infos are the values behind the Info of Waiting, by the ID of the point. They
+	// are for leases that are wrapped around the leases of a store, which ignores them.
 	Cause error
 	Infos map[string]any
 }
@@ -355,7 +356,7 @@ type Answer struct {
 	At time.Time
 }
 
-// StopRequest asks whoever holds a run to stop it.
+// StopRequest asks the holder of a run to stop it.
 type StopRequest struct {
 	// Immediate gives up calls that are in flight. Without it the run stops where nothing is lost: after the answer of a
 	// model, or after the tools that it called.
@@ -372,7 +373,7 @@ type StopRequest struct {
 // RunQuery says which runs are listed. What is empty does not matter, but that runs of [OwnQueue] are left out.
 type RunQuery struct {
 	Status []RunStatus
-	// WaitingFor is somebody whom a question that has no answer waits for, Kind its kind.
+	// WaitingFor is a person for whom a question without an answer waits, Kind the kind of the question.
 	Queue, Agent, Parent, Key, WaitingFor, Kind string
 	Tags                                        map[string]string
 	CreatedAfter, UpdatedBefore                 time.Time
@@ -388,7 +389,7 @@ func RunCursor(r RunInfo) string { return fmt.Sprintf("%x.%s", r.Updated.UnixMic
 type RunInspector interface {
 	// Inspect returns what is known of a run, and false if there is none.
 	Inspect(ctx context.Context, id string) (RunInfo, bool, error)
-	// Result returns that of a run that is done, nil if there is none.
+	// Result returns the result of a run that is done, nil if there is none.
 	Result(ctx context.Context, id string) ([]byte, error)
 	// List yields runs, the one updated last first. A run that changes meanwhile may come twice; none that does not change
 	// is missed. An error is the last item.
@@ -403,13 +404,12 @@ type RunInbox interface {
 	// that run with an error that matches [ErrRunExists]. Runs of one key that are submitted at the same moment are there
 	// in the order of their Born.
 	Submit(ctx context.Context, id string, run NewRun) (RunInfo, error)
-	// Answer answers questions of a run: all of them or, with an error, none. Those of one that is paused while it waits
-	// are kept until it continues. The error matches [ErrNotWaiting] if the run does not wait for one of the points,
-	// [ErrAnswerLate] too if the time of one is over, [ErrAnswered] if one has an answer; of two answers at once one is
-	// taken. When no question is left that the run needs an answer to, it is ready.
+	// Answer answers questions of a run: all of them or, with an error, none. Answers of a run that is paused while it
+	// waits are kept until it continues. The error matches [ErrNotWaiting] if the run does not wait for one of the
+	// points, [ErrAnswerLate] too if the time of one is over, [ErrAnswered] if one has an answer; of two answers at once
+	// one is taken. When no question is left that the run needs an answer to, it is ready.
 	Answer(ctx context.Context, id string, answers ...Answer) error
-	// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. A run that has ended is
-	// [ErrRunEnded].
+	// Stop asks the holder of a run to stop it, and pauses it if it has no holder. A run that has ended is [ErrRunEnded].
 	Stop(ctx context.Context, id string, how StopRequest) error
 	// Continue makes a run that is paused ready. One that is ready or running is left as it is.
 	Continue(ctx context.Context, id string) error
@@ -417,10 +417,10 @@ type RunInbox interface {
 
 // RunJanitor removes runs.
 type RunJanitor interface {
-	// Remove removes everything of a run. Without force a run that somebody holds is [ErrRunBusy]; with it, his lease is
-	// lost. That there is none is no error.
+	// Remove removes everything of a run. Without force a run that is held is [ErrRunBusy]; with it, the holder's lease
+	// is lost. That there is none is no error.
 	Remove(ctx context.Context, id string, force bool) error
-	// Sweep removes at most so many runs that have expired, each in one atomic step, and none that somebody holds.
+	// Sweep removes at most so many runs that have expired, each in one atomic step, and none that is held.
 	Sweep(ctx context.Context, limit int) (Swept, error)
 }
 

@@ -23,7 +23,7 @@ func (u *RunUsage) Add(other *RunUsage) {
 	u.Total += other.Total
 }
 
-// Raise raises each count to that of another account of the same calls, which may know of more of them.
+// Raise raises each count to the count of another account of the same calls, which may know of more of them.
 func (u *RunUsage) Raise(other RunUsage) {
 	u.Input = max(u.Input, other.Input)
 	u.InputCached = max(u.InputCached, other.InputCached)

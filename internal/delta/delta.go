@@ -48,7 +48,7 @@ func NewSource(values ...[]byte) *Source {
 // entry is the place where a block with that hash stands in at.
 func (s *Source) entry(hash uint32) *int32 { return &s.at[hash*0x9E3779B1>>s.shift] }
 
-// The hash of a block is that of Rabin and Karp.
+// The hash of a block is the one by Rabin and Karp.
 const base = 0x01000193
 
 // highest is base to the power of block-1: what the first byte of a block counts.

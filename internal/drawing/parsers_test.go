@@ -100,7 +100,7 @@ func drawn(kind string, texts []string) string {
 
 var mermaidBlock = regexp.MustCompile("(?s)```mermaid\n(.*?)```")
 
-// TestParsers_ReadEveryPictureOfTheRepository: those of the tests, and those in the documentation.
+// TestParsers_ReadEveryPictureOfTheRepository: the pictures of the tests, and those in the documentation.
 func TestParsers_ReadEveryPictureOfTheRepository(t *testing.T) {
 	kinds := map[string]string{".mmd": "mermaid", ".dot": "dot"}
 	var sources []source

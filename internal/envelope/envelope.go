@@ -1,8 +1,7 @@
 // Package envelope puts a mark around bytes that are stored for a later version of the program: what they are, in which
 // version and encoding, and whether they are still whole.
 //
-// Package adk stores interrupted runs in it.
-// It must never look into the payload, nor panic on bytes that somebody else has written.
+// Package adk stores interrupted runs in it. It must never look into the payload, nor panic on bytes from elsewhere.
 //
 // # Format
 //

@@ -111,7 +111,7 @@ func (r *Ring[T]) Closed() bool {
 	return r.closed
 }
 
-// Abandon says that nobody takes items any more. It returns what was waiting; further items are dropped.
+// Abandon says that items are not taken any more. It returns what was waiting; further items are dropped.
 func (r *Ring[T]) Abandon() []T {
 	r.lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/nikolalohinski/gonja/v2/parser"
 )
 
-// environment is what all templates share: statements, filters, tests, functions and methods. It is made when the
+// environment holds what all templates share: statements, filters, tests, functions and methods. It is made when the
 // first template is compiled.
 var environment = sync.OnceValue(func() *exec.Environment {
 	return &exec.Environment{
@@ -24,7 +24,7 @@ var environment = sync.OnceValue(func() *exec.Environment {
 	}
 })
 
-// statements are those that templates may use, and those that are known but disabled.
+// statements returns the statements that templates may use, and those that are known but disabled.
 func statements() map[string]parser.ControlStructureParser {
 	all := map[string]parser.ControlStructureParser{
 		"set":    parseSet,

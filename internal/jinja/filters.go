@@ -113,7 +113,7 @@ func checkIndent(in *exec.Value, params *exec.VarArgs) error {
 	return checkProduct(strings.Count(in.String(), "\n")+1, width)
 }
 
-// argumentLength is how much text an argument stands for.
+// argumentLength returns how much text an argument stands for.
 func argumentLength(v *exec.Value) int {
 	switch {
 	case v.IsString():

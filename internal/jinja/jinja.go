@@ -1,4 +1,4 @@
-// Package jinja renders Jinja2 templates that nobody has to trust.
+// Package jinja renders Jinja2 templates that need not be trusted.
 //
 // Package format, and through it the prompts of package schema, uses it for the Jinja2 format. It is a fence around
 // the gonja engine: templates are checked before they are parsed, and what they compute is counted while they run.

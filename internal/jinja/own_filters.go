@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/internal/json"
 )
 
-// ownFilters are those beyond Jinja2's own.
+// ownFilters holds the filters beyond Jinja2's own.
 var ownFilters = map[string]exec.FilterFunction{
 	"add":      addFilter,
 	"append":   appendFilter,

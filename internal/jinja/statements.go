@@ -13,7 +13,7 @@ import (
 	"github.com/nikolalohinski/gonja/v2/tokens"
 )
 
-// statement is what the statements of this package have in common.
+// statement holds what the statements of this package have in common.
 type statement struct {
 	name     string
 	location *tokens.Token
@@ -242,7 +242,7 @@ func newNamespace(_ *exec.Evaluator, params *exec.VarArgs) *exec.Value {
 	return exec.AsValue(ns)
 }
 
-// GetAttribute is how the engine finds attributes.
+// GetAttribute returns an attribute to the engine.
 func (ns *namespace) GetAttribute(name string) (*exec.Value, bool) {
 	v, ok := ns.values[name]
 	if !ok {

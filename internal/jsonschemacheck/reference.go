@@ -9,7 +9,7 @@ import (
 	"github.com/eino-contrib/jsonschema"
 )
 
-// links is what references in a schema can lead to.
+// links holds the targets of references in a schema.
 type links struct {
 	all  []*jsonschema.Schema
 	seen map[*jsonschema.Schema]bool

@@ -14,8 +14,8 @@ var errAborted = errors.New("stream source was aborted")
 // ahead is the number of items that a pump reads before they are asked for.
 const ahead = 5
 
-// A pump runs the user code of a source in a goroutine of its own, so that it delays nobody else. The goroutine starts
-// with the first Poll: a merged stream that nobody reads leaves nothing behind.
+// A pump runs the user code of a source in a goroutine of its own, so that it delays no other source. The goroutine
+// starts with the first Poll: a merged stream without a reader leaves nothing behind.
 type pump[T any] struct {
 	src     pull.Source[T]
 	buffer  *pipe.Pipe[T]
@@ -42,7 +42,7 @@ func (p *pump[T]) Close() {
 	p.src.Close()
 }
 
-// Producer is also the buffer: a pump that waits for room in it has to learn that nobody reads.
+// Producer is also the buffer: a pump that waits for room in it has to learn that the reader is gone.
 func (p *pump[T]) Producer() pull.Closer {
 	return withProducer(pull.Closers{p.buffer.Producer()}, p.src)
 }

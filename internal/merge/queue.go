@@ -154,7 +154,7 @@ func (q *Queue[T]) Close() {
 	}
 }
 
-// Producer is those of all sources.
+// Producer returns the producers of all sources.
 func (q *Queue[T]) Producer() pull.Closer {
 	var all pull.Closers
 	for _, in := range q.inputs {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Lock is how a file is locked: by one alone, or by any number of those who only want to know whether one has it.
+// Lock is the mode of a lock on a file: exclusive, or shared by any number of processes that only want to know whether
+// one has it.
 type Lock int
 
 // The kinds of locks.

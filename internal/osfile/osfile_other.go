@@ -4,8 +4,8 @@ package osfile
 
 import "os"
 
-// TryLock does nothing where files cannot be locked: there only one process may write to a file, and whether somebody has
-// one is not known.
+// TryLock does nothing where files cannot be locked: there only one process may write to a file, and whether one has it
+// is not known.
 func TryLock(_ *os.File, how Lock) (locked bool, err error) { return how == Exclusive, nil }
 
 // IsFull reports whether an error says that the disk is full.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// TryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
+// TryLock takes the lock on a file unless it is taken. Closing the file, or the end of the process, gives it back.
 func TryLock(f *os.File, how Lock) (locked bool, err error) {
 	flag := syscall.LOCK_EX
 	if how == Shared {

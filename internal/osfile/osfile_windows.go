@@ -15,8 +15,8 @@ const (
 	errLockViolation    = syscall.Errno(33)
 )
 
-// TryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
-// The lock is on one byte far behind the end, as nobody else could read a byte that is locked.
+// TryLock takes the lock on a file unless it is taken. Closing the file, or the end of the process, gives it back. The
+// lock is on one byte far behind the end, as no other process could read a byte that is locked.
 func TryLock(f *os.File, how Lock) (locked bool, err error) {
 	flags := uintptr(lockFailImmediately)
 	if how == Exclusive {

@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// Of reports whether a type has a method of its own (or of something it embeds) rather than that of base, a
-// struct type that it embeds at some depth. When it cannot tell it says yes.
+// Of reports whether a type has a method of its own (or of something it embeds) rather than the method of base, a struct
+// type that it embeds at some depth. When it cannot tell it says yes.
 //
 // Reflection does not distinguish promoted methods, but the compiler makes a function for each of them, and that has
 // no source file.

@@ -62,7 +62,7 @@ func New[T any](capacity int) *Pipe[T] {
 // Any number of goroutines may send.
 func (p *Pipe[T]) Send(item pull.Item[T]) (closed bool) {
 	p.mu.Lock()
-	if p.tail-p.taken < p.capacity && p.waker == nil && p.closed.Load() == 0 { // nobody waits
+	if p.tail-p.taken < p.capacity && p.waker == nil && p.closed.Load() == 0 { // no reader waits
 		p.put(item)
 		p.mu.Unlock()
 		return false
@@ -211,7 +211,7 @@ func (p *Pipe[T]) look(w pull.Waker) (end error) {
 // Prompt reports true: no user code runs in a pipe.
 func (p *Pipe[T]) Prompt() bool { return true }
 
-// Producer refers to the pipe weakly: senders that there are keep it, and without any there is nobody to notify.
+// Producer refers to the pipe weakly: existing senders keep it, and without any there is no one to notify.
 func (p *Pipe[T]) Producer() pull.Closer { return senders[T]{weak.Make(p)} }
 
 type senders[T any] struct{ pipe weak.Pointer[Pipe[T]] }
@@ -240,7 +240,7 @@ func (p *Pipe[T]) Drain(to pull.Sink[T]) {
 // CloseWrite ends the stream after the items that were accepted. It may be called by any goroutine and repeatedly.
 func (p *Pipe[T]) CloseWrite() { p.close(closedByWriter) }
 
-// Close wakes the senders, as nobody reads any more, see [pull.Source].
+// Close wakes the senders, as the reader is gone, see [pull.Source].
 func (p *Pipe[T]) Close() { p.close(closedByReader) }
 
 func (p *Pipe[T]) close(by uint32) {

@@ -12,7 +12,7 @@ import "errors"
 // reader translates it, so an error item of a user cannot be mistaken for it.
 var ErrClosed = errors.New("stream source is closed")
 
-// Item is what travels through a stream: a value, an error, or both. An item whose Err is io.EOF itself is the end.
+// Item is an element of a stream: a value, an error, or both. An item whose Err is io.EOF itself is the end.
 type Item[T any] struct {
 	Value T
 	Err   error
@@ -20,17 +20,17 @@ type Item[T any] struct {
 
 // A Source is a stage of a stream that items are taken from. It has one consumer at a time.
 type Source[T any] interface {
-	// Poll takes the next item if there is one. With ok false there is none yet, and w is woken once when it is
-	// worth asking again. Only the waker of the latest call is kept; with nil nobody is woken. Poll never waits, except
-	// for the user's code that some stages run (see Prompt), and never panics.
+	// Poll takes the next item if there is one. With ok false there is none yet, and w is woken once when it is worth
+	// asking again. Only the waker of the latest call is kept; with nil no one is woken. Poll never waits, except for the
+	// user's code that some stages run (see Prompt), and never panics.
 	Poll(w Waker) (item Item[T], ok bool)
 	// Prompt reports that Poll runs no user code, here or in a stage before, and so returns at once.
 	Prompt() bool
 	// Close gives the source up, notifies its producer and wakes its waiters. It may be called by any goroutine, at any
 	// time and repeatedly; afterwards Poll answers ErrClosed.
 	Close()
-	// Producer is what is to be closed, for the producer's sake, when nobody can reach the stage any more; nil if there is
-	// no producer to notify. It must not keep code of users alive: a cleanup keeps it, and that code may refer to the very
+	// Producer returns what is to be closed, for the producer's sake, when the stage is unreachable; nil if there is no
+	// producer to notify. It must not keep code of users alive: a cleanup keeps it, and that code may refer to the very
 	// reader that the cleanup is for, which would then never become unreachable.
 	Producer() Closer
 }
@@ -53,7 +53,8 @@ func Watch[T any](src Source[T], look func(end bool)) bool {
 // A Closer is what can be closed, by any goroutine and repeatedly.
 type Closer interface{ Close() }
 
-// CloseUnreachable is what runtime.AddCleanup is given for a producer. It is not generic, and so needs no closure.
+// CloseUnreachable is the function that runtime.AddCleanup is given for a producer. It is not generic, and so needs no
+// closure.
 func CloseUnreachable(producer Closer) { producer.Close() }
 
 // Closers are several producers.

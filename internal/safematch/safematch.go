@@ -17,7 +17,8 @@ const (
 	// maxSteps bounds the steps of an expression. The time for a byte of text, and the memory of the compiled
 	// expression, grow with them.
 	maxSteps = 10_000
-	// atOnce is how many steps, times bytes of text, are worked through without looking at the context: 0.1 s at most.
+	// atOnce is the number of steps, times bytes of text, that are worked through without looking at the context: 0.1 s
+	// at most.
 	atOnce = 1 << 22
 	// betweenChecks is the same where the context can be looked at any time.
 	betweenChecks = 1 << 18
@@ -26,7 +27,7 @@ const (
 // A Regexp is a compiled expression. It is safe for concurrent use.
 type Regexp struct {
 	re *regexp.Regexp
-	// prefix is what every match begins with; whole says that it is the entire expression.
+	// prefix begins every match; whole says that it is the entire expression.
 	prefix []byte
 	whole  bool
 	steps  int

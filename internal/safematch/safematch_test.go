@@ -59,7 +59,7 @@ func TestMatcher_EndsWithItsContext(t *testing.T) {
 	}
 }
 
-// pieces are what random expressions and texts are made of.
+// pieces are put together to random expressions and texts.
 var pieces = []string{"a", "b", "ab", ".", "^", "$", `\b`, `\B`, `\A`, `\z`, "a*", "b+?", "(a|ab)", "(b*)", "\n", "é",
 	`\w`, "x?"}
 

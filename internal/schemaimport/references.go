@@ -91,7 +91,7 @@ func follow(n *node, steps []string) *node {
 	return n
 }
 
-// way is how to get from a resource to a value in it now; ok is false if it is not there any more.
+// way returns the steps from a resource to a value in it now; ok is false if it is not there any more.
 func way(resource, target *node) (steps []string, ok bool) {
 	for n := target; n != resource; n = n.parent {
 		if n.parent == nil {

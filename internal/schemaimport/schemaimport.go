@@ -1,8 +1,8 @@
-// Package schemaimport reads JSON Schemas that somebody else has written, of any draft from 4 on, and makes the form of
-// draft 2020-12 of them that the Schema type of the API can hold.
+// Package schemaimport reads JSON Schemas of other authors, of any draft from 4 on, and makes the form of draft 2020-12
+// of them that the Schema type of the API can hold.
 //
-// Package schema uses it for tools that are described by a JSON text, as those of MCP servers are.
-// It must never fetch anything, nor lose a keyword: what the Schema type has no field for is kept in its Extras.
+// Package schema uses it for tools that are described by a JSON text, as the tools of MCP servers are. It must never
+// fetch anything, nor lose a keyword: what the Schema type has no field for is kept in its Extras.
 //
 // A schema keeps its meaning, with one exception: nullable, which is a keyword of OpenAPI and not of JSON Schema, is
 // taken at its word.

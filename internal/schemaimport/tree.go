@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxSize and maxDepth bound what a schema of somebody else's may cost.
+	// maxSize and maxDepth bound what a schema of another author may cost.
 	maxSize  = 1 << 20
 	maxDepth = 128
 )

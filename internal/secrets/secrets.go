@@ -1,5 +1,5 @@
-// Package secrets hides keys in texts that somebody reads who should not have them: errors of tools, which models and
-// clients read, quote the URL or the header that a request was made with.
+// Package secrets hides keys in texts whose readers should not have them: errors of tools, which models and clients read,
+// quote the URL or the header that a request was made with.
 //
 // It knows secrets by their shape, so it finds what people commonly use, and never all. It must leave alone what only looks
 // a little like one: an error that a model cannot read any more is of no use.
@@ -10,7 +10,7 @@ import "regexp"
 // hidden stands instead of a secret.
 const hidden = "***"
 
-// shape is what a kind of secret looks like, and what is put in its place.
+// shape describes a kind of secret, and has the text that replaces it.
 type shape struct {
 	looks   *regexp.Regexp
 	becomes string

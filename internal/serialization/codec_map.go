@@ -190,7 +190,7 @@ func (d *decoder) reuse(v reflect.Value, t reflect.Type) (reflect.Value, error) 
 // anyMapCodec is the codec of map[string]any, mostly without reflection.
 type anyMapCodec struct{}
 
-// anyPairs is how it writes what cannot be an object.
+// anyPairs writes maps that cannot be objects.
 var anyPairs = &mapCodec{key: stringCodec{}, elem: interfaceCodec{}}
 
 func (anyMapCodec) encode(e *encoder, v reflect.Value) error {

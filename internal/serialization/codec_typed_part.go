@@ -24,8 +24,8 @@ func RegisterTypedPart[T any](part func(*T) *map[string]any) {
 	typedParts.Store(reflect.TypeFor[T](), typedPart(func(v reflect.Value) *map[string]any { return part(methods[*T](v)) }))
 }
 
-// typedMember is the member that the part is written as. Whoever does not know it has the types that JSON has: so do
-// releases that are older than it, and what they wrote lacks it.
+// typedMember is the member that the part is written as. A reader that does not know it has the types that JSON has: so
+// do releases that are older than it, and what they wrote lacks it.
 const typedMember = `"_weft_typed":`
 
 // typedPartCodec is jsonCodec for a type that has such a part.

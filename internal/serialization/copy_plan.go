@@ -17,7 +17,7 @@ var assign plan = assignPlan{}
 
 var (
 	plans    = perType[plan]{make: makePlan}
-	ownPlans sync.Map // reflect.Type → plan: those of RegisterCopy
+	ownPlans sync.Map // reflect.Type → plan: the plans of RegisterCopy
 )
 
 // RegisterCopy sets how values of T are copied. It is to be called while the program is initialized.
@@ -155,7 +155,8 @@ func (p *pointerPlan) copyInto(c *copier, target, dst, src reflect.Value) error 
 	return nil
 }
 
-// allocatedAtOnce is how many elements of a slice of pointers share an allocation. A copy that is kept keeps so many.
+// allocatedAtOnce is the number of elements of a slice of pointers that share an allocation. A copy that is kept keeps so
+// many.
 const allocatedAtOnce = 16
 
 // copyAll copies the elements of a slice of pointers.

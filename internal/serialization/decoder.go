@@ -339,8 +339,8 @@ func (d *decoder) tagged() (any, error) {
 	return v.Interface(), d.expect(']')
 }
 
-// newValue returns a zero value of t to decode into. An array must have its elements in the data that is left: nobody
-// may order memory that he does not pay for.
+// newValue returns a zero value of t to decode into. An array must have its elements in the data that is left: data may
+// not claim more memory than its own size pays for.
 func (d *decoder) newValue(t reflect.Type) (reflect.Value, error) {
 	if n := inlineElems(t); n > len(d.data)-d.pos {
 		return reflect.Value{}, d.errorf("array of %d elements is bigger than its data", n)
@@ -348,7 +348,7 @@ func (d *decoder) newValue(t reflect.Type) (reflect.Value, error) {
 	return reflect.New(t).Elem(), nil
 }
 
-// inlineElems is the number of elements that an array type has, counting those of arrays in it.
+// inlineElems returns the number of elements that an array type has, counting the elements of arrays in it.
 func inlineElems(t reflect.Type) int {
 	n := 1
 	for ; t.Kind() == reflect.Array; t = t.Elem() {

@@ -17,8 +17,8 @@ var (
 	errCycle   = errors.New("cycle: the value contains itself")
 )
 
-// nesting is what a walk through a value is inside of. It is cheap as long as nothing is deep: then the walk fails with
-// errDeep and has to be done again with track.
+// nesting holds the values that a walk through a value is inside of. It is cheap as long as nothing is deep: then the
+// walk fails with errDeep and has to be done again with track.
 type nesting struct {
 	depth int
 	seen  map[visit]bool

@@ -34,7 +34,7 @@ func atMapKey(err error, key reflect.Value) error {
 	return within(err, fmt.Sprintf("[%v]", key))
 }
 
-// shownSteps is how many steps of a path are shown at either end.
+// shownSteps is the number of steps of a path that are shown at either end.
 const shownSteps = 16
 
 func (e *pathError) Error() string {

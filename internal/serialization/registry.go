@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// builtinPrefix is what the names of predeclared types begin with in the registry.
+// builtinPrefix begins the names of predeclared types in the registry.
 const builtinPrefix = "_eino_"
 
 // types is a state of the registry. A type is written with its first name; it may be read by others.

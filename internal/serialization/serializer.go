@@ -2,8 +2,7 @@
 // deeply.
 //
 // Package compose stores graph checkpoints with it and copies graph state; package schema registers the types that may
-// stand behind interfaces.
-// It must never panic or grow without bound on bytes that somebody else has written.
+// stand behind interfaces. It must never panic or grow without bound on bytes from elsewhere.
 //
 // # Format
 //

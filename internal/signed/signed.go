@@ -1,4 +1,4 @@
-// Package signed makes texts of values that strangers keep and bring back: whoever has the key knows them again.
+// Package signed makes texts of values that strangers keep and bring back: the holder of the key recognises them.
 //
 // Tokens of webhooks (adk/dispatch) and tickets (serve) are such texts. They are signed, and not secret. The format is in
 // the hands of strangers: it must not change.

@@ -111,8 +111,8 @@ func (q *Queue[T]) Release() {
 	q.Wake()
 }
 
-// Next begins to plan a turn of all items that wait. Without any, or while somebody holds the queue, it reports false
-// and the loop is idle: its goroutine must end. more says that there is something to do even without items.
+// Next begins to plan a turn of all items that wait. Without any, or while the queue is held, it reports false and the
+// loop is idle: its goroutine must end. more says that there is something to do even without items.
 func (q *Queue[T]) Next(more bool) (items []T, ok bool) {
 	if q.holds > 0 || len(q.items) == 0 && !more {
 		q.move(Idle)

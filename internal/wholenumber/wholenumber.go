@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxDigits is how long an integer may be: what has more is none of 64 bits.
+// maxDigits is the number of digits that an integer may have: what has more is none of 64 bits.
 const maxDigits = 19
 
 // Rewrite returns the text with 5 for 5.0 and 100 for 1e2, and reports whether there was such a number. The value of the
@@ -41,7 +41,7 @@ func Rewrite(text string) (string, bool) {
 	return out.String(), true
 }
 
-// numberLength returns how many bytes of text may be those of a number.
+// numberLength returns how many bytes at the start of text may belong to a number.
 func numberLength(text string) int {
 	n := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("+-.eE0123456789", r) })
 	if n < 0 {

@@ -58,7 +58,7 @@ func run(version, out string) error {
 		os.WriteFile(filepath.Join(out, "NOTICE"), []byte(notice), 0o644))
 }
 
-// downloaded is what the go command says about a module.
+// downloaded holds what the go command says about a module.
 type downloaded struct {
 	Version, Info, Zip, Error string
 	when                      time.Time

@@ -85,11 +85,11 @@ func (m entry) priced() bool {
 	return m.In == 0 && m.Out == 0 && (strings.HasSuffix(m.ID, ":free") || strings.HasSuffix(m.ID, "-free"))
 }
 
-// cache returns the prices of reading from a cache and of writing to it; 0 stands for that of the prompt. The fields of
-// the files are used differently: some have the price of writing in the first and that of reading in the second one,
-// some the other way round, some have that of reading in either or both, or something else altogether, such as the price
-// of storage. Reading is cheaper than the prompt, writing is not, and at most two and a half times as dear: what fits
-// neither is left out, which makes the cost too high rather than too low.
+// cache returns the prices of reading from a cache and of writing to it; 0 stands for the price of the prompt. The fields
+// of the files are used differently: some have the price of writing in the first and the price of reading in the second
+// one, some the other way round, some have the price of reading in either or both, or something else altogether, such as
+// the price of storage. Reading is cheaper than the prompt, writing is not, and at most two and a half times as dear:
+// what fits neither is left out, which makes the cost too high rather than too low.
 func (m entry) cache() (read, write float64) {
 	reads := func(cost float64) bool { return cost > 0 && cost < m.In }
 	writes := func(cost float64) bool { return cost >= m.In && cost <= 2.5*m.In }

@@ -203,7 +203,7 @@ func hashesOf(archive string, goMod []byte) (s sums, err error) {
 	return s, err
 }
 
-// sealed checks that the zips are still those of the whole tree: none may hold a file that a later one changed.
+// sealed checks that the zips still match the whole tree: none may hold a file that a later one changed.
 func (b *built) sealed() error {
 	for _, m := range b.modules {
 		archive := filepath.Join(b.work, "again.zip")

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// environment is what go commands get, so that modules of the release come from its proxy, and all others from the
-// user's module cache or the usual proxy.
+// environment returns the environment of go commands, so that modules of the release come from its proxy, and all others
+// from the user's module cache or the usual proxy.
 func (b *built) environment(ctx context.Context) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOPROXY", "GOMODCACHE", "GONOSUMDB").Output()
 	if err != nil {

@@ -188,7 +188,7 @@ func newCertificate(template *x509.Certificate, by *tls.Certificate) (*tls.Certi
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// tunnels is a listener whose connections are those of CONNECT requests.
+// tunnels is a listener whose connections come from CONNECT requests.
 type tunnels struct {
 	conns   chan net.Conn
 	done    chan struct{} // closed by Close, which the server calls once

@@ -26,8 +26,8 @@ func published(dir string) bool {
 	return dir != "tools" && !strings.HasPrefix(dir, "tools/") && path.Base(dir) != "interop"
 }
 
-// apart says whether the module in a directory is not looked at: those of ext/engine need more than a release check can
-// download and build.
+// apart says whether the module in a directory is not looked at: the modules of ext/engine need more than a release check
+// can download and build.
 func apart(dir string) bool { return strings.HasPrefix(dir, "ext/engine/") }
 
 // findModules returns the published modules of a tree, with those first that others require, and the other ones.

@@ -133,7 +133,7 @@ func (r *repository) commit(ctx context.Context, made *built) error {
 	if err := r.commitAll(ctx, "release "+made.version); err != nil {
 		return err
 	}
-	// The hashes in go.sum are those of this tree and of no other.
+	// The hashes in go.sum are the hashes of this tree and of no other.
 	tree, err := r.git(ctx, "rev-parse", "HEAD^{tree}")
 	if err != nil {
 		return err

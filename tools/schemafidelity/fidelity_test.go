@@ -1,5 +1,5 @@
-// Package schemafidelity holds what package schema makes of the JSON schemas of others against an implementation of
-// JSON Schema that is not Weft's. It is a module of its own, so that this implementation is in nobody's module graph.
+// Package schemafidelity holds what package schema makes of the JSON schemas of others against an implementation of JSON
+// Schema that is not Weft's. It is a module of its own, so that this implementation is in no user's module graph.
 package schemafidelity
 
 import (
@@ -74,7 +74,7 @@ func decoded(t *testing.T, text json.RawMessage) (v any) {
 	return v
 }
 
-// needsOthers reports whether a schema refers to another document, which nobody fetches.
+// needsOthers reports whether a schema refers to another document, which is not fetched.
 func needsOthers(file string, g *group) bool {
 	text := string(g.Schema)
 	return file == "refRemote" || strings.Contains(text, `json-schema.org/draft-07/schema#"}`) ||
@@ -93,8 +93,8 @@ var drafts = map[string]string{
 	"draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
 
-// What becomes of a schema accepts the instances that the schema accepts: by the verdicts of the official suite, with
-// the other implementation, and with the checker that the tools of Weft use.
+// An imported schema accepts the instances that the schema accepts: by the verdicts of the official suite, with the other
+// implementation, and with the checker that the tools of Weft use.
 func TestImport_SameInstances(t *testing.T) {
 	schemas, instances := 0, 0
 	for draft, uri := range drafts {

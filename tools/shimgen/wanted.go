@@ -10,7 +10,7 @@ import (
 // A listing has the wanted names of each package, by the package's path in the module.
 type listing map[string]map[string]bool
 
-// fact is a line of the list that declares something. Lines on members and methods start like those of their type, or
+// fact is a line of the list that declares something. Lines on members and methods start like the lines of their type, or
 // with "method", and are not needed: an alias has all of them.
 var fact = regexp.MustCompile(`^pkg (\S+), (?:const|var|func|type) (\w+)`)
 

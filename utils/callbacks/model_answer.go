@@ -8,11 +8,11 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// ModelAnswer is what the answer of a model says of itself, whole or in chunks, ordinary or agentic: everything but its
-// content. The zero value is of an answer of which nothing was seen. It is for one goroutine at a time.
+// ModelAnswer holds what the answer of a model says of itself, whole or in chunks, ordinary or agentic: everything but
+// its content. The zero value is of an answer of which nothing was seen. It is for one goroutine at a time.
 type ModelAnswer struct {
-	// ID, Model and Provider are those of the response, FinishReason why it ended, in the provider's words; "" if it does
-	// not say so.
+	// ID, Model and Provider belong to the response, FinishReason says why it ended, in the provider's words; "" if it
+	// does not say so.
 	ID, Model, Provider, FinishReason string
 	// Configured is the model that was to be called, as the adapter reports it with the answer.
 	Configured string

@@ -270,7 +270,7 @@ func (r *slogRun) end(err error, attrs ...slog.Attr) {
 	h.logger.LogAttrs(r.ctx, level, r.kind, append(all, attrs...)...)
 }
 
-// modelAnswer is what a record says of the answer of a model.
+// modelAnswer holds what a record says of the answer of a model.
 type modelAnswer struct {
 	ModelAnswer
 	streamed bool

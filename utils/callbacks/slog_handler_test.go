@@ -207,7 +207,7 @@ func (p *panicking) Handle(context.Context, slog.Record) error {
 func (p *panicking) WithAttrs([]slog.Attr) slog.Handler { return p }
 func (p *panicking) WithGroup(string) slog.Handler      { return p }
 
-// A logger that panics harms neither the run nor the process, whoever it is called by.
+// A logger that panics harms neither the run nor the process, whichever goroutine calls it.
 // Rule telemetry/OT-23.
 func TestSlogHandler_SurvivesALoggerThatPanics(t *testing.T) {
 	for _, streaming := range []bool{false, true} {

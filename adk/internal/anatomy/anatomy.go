@@ -15,12 +15,12 @@ const (
 	Wrapper // around one agent, in whose name it acts; also a tool that is an agent
 )
 
-// Parts is what an agent is made of. Agents in it are of type adk.Agent or adk.TypedAgent.
+// Parts describes what an agent is made of. Agents in it are of type adk.Agent or adk.TypedAgent.
 type Parts struct {
 	Kind Kind
 	// Inside is the agent in a Wrapper.
 	Inside any
-	// Members run one after another or at once, in a workflow. Rounds limits those of a Loop, 0 does not.
+	// Members run one after another or at once, in a workflow. Rounds limits the rounds of a Loop, 0 does not.
 	Members []any
 	Rounds  int
 	// SubAgents may be given the run by a Wrapper's agent. ToParent: that may hand it back to its parent. Sealed: nothing
@@ -29,7 +29,7 @@ type Parts struct {
 	ToParent, Sealed bool
 	// Then are the names of the agents that get the run when the agent in a Wrapper has ended.
 	Then []string
-	// Tools and Middlewares are those of a ChatModel.
+	// Tools and Middlewares belong to a ChatModel.
 	Tools       []tool.BaseTool
 	Middlewares []any
 }

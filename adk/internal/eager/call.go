@@ -30,7 +30,7 @@ type Call struct {
 	held  []Event
 }
 
-// callPhase is what has become of a call.
+// callPhase is the state of a call.
 //
 //	from       to         when
 //	held       published  its message stands: its events are out, and what it will send
@@ -55,7 +55,7 @@ func (c *Call) move(to callPhase) {
 	c.phase = to
 }
 
-// Event is what a call emits: an event, or the action of one. It is published once the call counts, or dropped.
+// Event is an output of a call: an event, or the action of one. It is published once the call counts, or dropped.
 type Event struct {
 	Publish func() error
 	Drop    func()
@@ -142,14 +142,14 @@ func (c *Call) discard(cause error) {
 	}
 }
 
-// close is for when nobody will ask for the result any more.
+// close ends a call whose result will not be asked for any more.
 func (c *Call) close(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.end(cause)
 }
 
-// end cancels the call, drops what it holds, and closes its streams, unless somebody has taken them. c.mu is locked.
+// end cancels the call, drops what it holds, and closes its streams, unless they were taken. c.mu is locked.
 func (c *Call) end(cause error) {
 	switch c.phase {
 	case callHeld:

@@ -18,7 +18,7 @@ type joins struct {
 	byIndex map[int]*join
 	// current takes the pieces without an index.
 	current *join
-	// order are all calls as they began. room is room for those of most answers.
+	// order are all calls as they began. room is room for the calls of most answers.
 	order []*join
 	room  [4]*join
 }
@@ -51,7 +51,7 @@ func (j *joins) add(piece *schema.ToolCall) (call *schema.ToolCall, at place, er
 	return &c.call, at, nil
 }
 
-// place is what a call is in its answer: its label, and how many calls are before it.
+// place is the position of a call in its answer: its label, and how many calls are before it.
 type place struct {
 	label  string
 	before int

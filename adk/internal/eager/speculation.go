@@ -30,7 +30,7 @@ type Tools struct {
 	Stopped error
 }
 
-// speculationPhase is what may become of the calls of a speculation.
+// speculationPhase is the state of the calls of a speculation.
 //
 //	from        to        when
 //	collecting  adopted   the tools node has asked for the calls of the message
@@ -62,7 +62,7 @@ type Speculation struct {
 
 	joins joins
 
-	mu      sync.Mutex // guards all fields below, and is taken before that of a call
+	mu      sync.Mutex // guards all fields below, and is taken before the lock of a call
 	phase   speculationPhase
 	order   []*Call // the calls as they were started
 	waiting []*Call
@@ -274,8 +274,8 @@ func (s *Speculation) Publish() error {
 	return nil
 }
 
-// Close frees what the calls hold: their contexts, and results that nobody has taken. It is called when the results
-// have been read, or the run continues without them.
+// Close frees what the calls hold: their contexts, and results that were not taken. It is called when the results have
+// been read, or the run continues without them.
 func (s *Speculation) Close() {
 	if s == nil {
 		return

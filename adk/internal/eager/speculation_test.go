@@ -89,7 +89,7 @@ func TestSpeculation_RunsCallsBesideEachOtherAsTheyCome(t *testing.T) {
 	}
 }
 
-// TestSpeculation_Phases is the table at speculationPhase: what becomes of the calls, by what happens first.
+// TestSpeculation_Phases is the table at speculationPhase: how the calls end, by what happens first.
 func TestSpeculation_Phases(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, then func(*Speculation)

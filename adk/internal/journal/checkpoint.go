@@ -16,7 +16,7 @@ import (
 // its checkpoint when it stops, what it begins from when it continues, and a turn of each agent that is resumed. Instead of
 // these, the journal of a run that this process holds has
 //
-//   - in a stop, how its checkpoint is made of that of the stop before and of the records between,
+//   - in a stop, how its checkpoint is made of the checkpoint of the stop before and of the records between,
 //   - in a begin, the sum of that checkpoint,
 //   - in a turn that repeats much of it, how the turn is made of it.
 //
@@ -54,7 +54,7 @@ type savings struct {
 	sum []byte
 	// turns are the last ones of visits that have all messages: packed records are made of the checkpoint and of them.
 	turns []wholeTurn
-	// bytes are how many the records have that stand behind the last one that is whole.
+	// bytes is the size of the records that stand behind the last one that is whole.
 	bytes int
 }
 
@@ -89,7 +89,7 @@ func (s *savings) whole(sum []byte) ([]byte, error) {
 	return data, nil
 }
 
-// add takes over what a stretch has come to.
+// add takes over the result of a stretch.
 func (s *savings) add(part stretch) error {
 	turns := slices.Clip(s.turns)
 	for _, e := range part.kept {
@@ -138,7 +138,7 @@ func ownIn(kept []entry, stop entry) (own [][]byte) {
 	return own
 }
 
-// source is what the packed records of the stretch that follows are made of.
+// source returns the value that the packed records of the next stretch are made of.
 func (s *savings) source() (delta.Value, error) {
 	checkpoint, err := s.current()
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *savings) unpack(kept []entry) ([]entry, error) {
 	return kept, nil
 }
 
-// beginning is what a stretch begins from.
+// beginning returns the checkpoint that a stretch begins from.
 func (s *savings) beginning(begin *Record) ([]byte, error) {
 	if begin.Sum != nil {
 		return s.whole(begin.Sum)
@@ -197,7 +197,7 @@ func (s *savings) beginning(begin *Record) ([]byte, error) {
 	return begin.Run, nil
 }
 
-// remember has the stretch that follows continue from these checkpoints. mu is locked, or nobody else has the journal.
+// remember has the stretch that follows continue from these checkpoints. mu is locked, or no one else has the journal.
 func (j *Journal) remember(checkpoint []byte, turns []wholeTurn) {
 	j.base, j.turns = checkpoint, nil
 	for _, t := range turns {
@@ -230,9 +230,9 @@ func (j *Journal) keepOwn(data []byte) {
 	j.ownFull = true
 }
 
-// StopAt records that the run continues from this checkpoint, which the record has, and reports whether it does. If it does
-// not, nothing is recorded, and the checkpoint is to be saved instead of the journal. Nothing is recorded afterwards. The
-// store must be a lease. It is for journals that nobody records into as well, and for those that were closed.
+// StopAt records that the run continues from this checkpoint, which the record has, and reports whether it does. If it
+// does not, nothing is recorded, and the checkpoint is to be saved instead of the journal. Nothing is recorded
+// afterwards. The store must be a lease. It may also be called for journals without further records, and for closed ones.
 func (j *Journal) StopAt(ctx context.Context, checkpoint []byte) (saved bool, err error) {
 	defer BlameStore(&err)
 	j.mu.Lock()

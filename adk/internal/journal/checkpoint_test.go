@@ -49,8 +49,8 @@ func stopped(t *testing.T, j *Journal, store lists, checkpoint []byte) (inJourna
 	return saved
 }
 
-// TestStopAt_WhateverHappensBetween: what a run continues from is what it was saved with last, and the turns are those that
-// were saved, however often it stopped and died, whoever recorded steps, and whatever was kept.
+// TestStopAt_WhateverHappensBetween: a run continues from the checkpoint that was saved last, with the turns that were
+// saved, however often it stopped and died, whichever process recorded steps, and whatever was kept.
 // Rule distributed/J10.
 func TestStopAt_WhateverHappensBetween(t *testing.T) {
 	for seed := range uint64(60) {
@@ -100,7 +100,7 @@ func TestStopAt_WhateverHappensBetween(t *testing.T) {
 			require.Equal(t, want, string(past.Run), "seed %d", seed)
 			require.False(t, past.Died)
 			j.Keep = seed%3 == 0
-			if r.IntN(3) > 0 { // otherwise nobody records
+			if r.IntN(3) > 0 { // otherwise nothing is recorded
 				require.NoError(t, j.BeginAgain(t.Context(), past.Run, nil))
 			}
 		}

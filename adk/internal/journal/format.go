@@ -10,8 +10,9 @@ import (
 	"github.com/weftgo/weft/internal/serialization"
 )
 
-// Format is that of the journals which are written: it ends each record, and is in those of kind begin and life. Those of
-// oldest are read as well: they have nothing attached. Earlier ones were not released, and are refused.
+// Format is the format of the journals which are written: it ends each record, and is in the records of kind begin and
+// life. Journals of format oldest are read as well: they have nothing attached. Earlier ones were not released, and are
+// refused.
 const (
 	Format = 4
 	oldest = 3

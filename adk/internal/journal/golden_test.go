@@ -13,7 +13,8 @@ import (
 )
 
 // goldenJournals are journals as releases have written them, a file of testdata each, with what a process that resumes
-// them finds: the life that counts, how many steps of it, and how many calls somebody made who had lost the run.
+// them finds: the life that counts, how many steps of it, and how many calls were made by a process that had lost the
+// run.
 var goldenJournals = map[string]struct {
 	records func() [][]byte
 	life    string
@@ -85,7 +86,7 @@ func recordsOf(t *testing.T, j *Journal) [][]byte {
 	return records
 }
 
-// raced is a store in which somebody else resumes the run in the moment in which this process does.
+// raced is a store in which another process resumes the run at the same moment as this one.
 type raced struct {
 	lists
 	other []byte

@@ -7,9 +7,9 @@ import (
 	"github.com/weftgo/weft/internal/core"
 )
 
-// History is what is recorded of a run, for those who look at it.
+// History holds what is recorded of a run, for readers.
 type History struct {
-	// Run is what the run began with.
+	// Run is the document that the run began with.
 	Run []byte
 	// Steps are the turns and calls since then, in their order. A turn has the messages that were new in it, see
 	// [Record.Keep].
@@ -23,7 +23,7 @@ func ReadHistory(ctx context.Context, store core.CheckPointStore, id string) (h 
 	j := New(store, id)
 	records, err := j.store.ReadRecords(ctx, id)
 	entries, damage := decodeAll(records)
-	s, _ := sift(entries) // its error is that of the last stretch
+	s, _ := sift(entries) // its error is the error of the last stretch
 	checkpoints := savings{get: func() ([]byte, error) { return j.saved(ctx) }}
 	for _, part := range append(s.before[:len(s.before):len(s.before)], stretch{s.kept, s.life}) {
 		kept, gap := intact(part.kept)
@@ -64,7 +64,7 @@ func Decode(data []byte) (*Record, error) { return decode(data) }
 // Encode writes it.
 func Encode(r *Record) ([]byte, error) { return encode(r) }
 
-// A Draft is the journal of a run that nobody executes yet.
+// A Draft is the journal of a run that is not executed yet.
 type Draft struct {
 	Records [][]byte
 	life    string

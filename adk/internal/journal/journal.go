@@ -20,7 +20,7 @@ import (
 	"github.com/weftgo/weft/internal/delta"
 )
 
-// SavingTime limits the time that a store takes to record what has happened already, whatever has become of the run.
+// SavingTime limits the time that a store takes to record what has happened already, whether or not the run has ended.
 const SavingTime = time.Minute
 
 // ErrClosed is returned by appends after [Journal.Close]: by calls that outlive their run.
@@ -42,9 +42,9 @@ type Journal struct {
 	life string
 	// saved reads the checkpoint that the store has beside the journal.
 	saved func(ctx context.Context) ([]byte, error)
-	// past is what Replay found: the last life, how many records there are, and how many bytes they have since the last
-	// checkpoint that is whole. stopped: the last life ended with a stop that has the checkpoint, and the turns are those
-	// then.
+	// past holds what Replay found: the last life, how many records there are, and how many bytes they have since the
+	// last checkpoint that is whole. stopped: the last life ended with a stop that has the checkpoint, and turns are the
+	// turns at that stop.
 	past struct {
 		life    string
 		seen    int
@@ -53,13 +53,13 @@ type Journal struct {
 		turns   []wholeTurn
 	}
 
-	// mu guards all fields below and those of scopes, visits and calls. It is held while a record is written, so that
-	// the store and what is known here agree. The store must not call back.
+	// mu guards all fields below and the fields of scopes, visits and calls. It is held while a record is written, so
+	// that the store and what is known here agree. The store must not call back.
 	mu sync.Mutex
 	// recording: records are written to the store. Without it they are kept here only, for the next checkpoint.
 	recording bool
 	closed    bool
-	// written is how many records of this life the store has.
+	// written is the number of records of this life that the store has.
 	written int
 	// unclear is a record whose append failed, so that it may be there or not. It is appended again before any other. (J5)
 	unclear []byte
@@ -75,12 +75,12 @@ type Journal struct {
 	ownBytes, bytes int
 	// earlier are the records of earlier processes until they are adopted.
 	earlier []*Record
-	// known is what earlier processes recorded, by position of the visit. It does not change after Adopt.
+	// known holds what earlier processes recorded, by position of the visit. It does not change after Adopt.
 	known map[string]*steps
 	// started are the calls that began since the run began, or was resumed from its checkpoint. It does not change after
 	// Adopt.
 	started map[string]bool
-	// begunAgain are those of them that this process has begun once more.
+	// begunAgain marks the calls in started that this process has begun once more.
 	begunAgain map[string]bool
 	// now is known and what this process recorded, without what is used up.
 	now map[string]*steps
@@ -122,15 +122,16 @@ func New(store core.CheckPointStore, id string) *Journal {
 // Root returns the scope of the run's outermost agent.
 func (j *Journal) Root() *Scope { return &j.root }
 
-// Past is what earlier processes recorded of a run.
+// Past holds what earlier processes recorded of a run.
 type Past struct {
 	// Died: there are records, and the run has not stopped.
 	Died bool
-	// Run is what it continues from: what it began with, or the checkpoint of a stop. nil: the checkpoint of the store.
+	// Run is the document that it continues from: the one that it began with, or the checkpoint of a stop. nil: the
+	// checkpoint of the store.
 	Run []byte
 	// Answers are the answers that it was resumed with and that are not used up, by the IDs of interrupt points.
 	Answers map[string][]byte
-	// End is what it has come to, nil if it did not.
+	// End is the end of the run, nil if it has not ended.
 	End *End
 	// LostCalls were begun by a process that had lost the run to another.
 	LostCalls []*Record
@@ -235,7 +236,7 @@ func decodeAll(records [][]byte) ([]entry, error) {
 	return entries, nil
 }
 
-// recordError says why a record cannot be used. What can be read by nobody is damaged.
+// recordError says why a record cannot be used. The record is damaged, unless a newer or another program could read it.
 func recordError(index int, r *Record, err error) error {
 	e := &core.JournalError{Record: index + 1, Err: err}
 	if r != nil {
@@ -381,12 +382,12 @@ func (j *Journal) Stop(ctx context.Context) (err error) {
 	return j.write(ctx, &Record{Kind: KindStop})
 }
 
-// End records what the run has come to. It is the last record. (J7)
+// End records how the run ended. It is the last record. (J7)
 func (j *Journal) End(ctx context.Context, end *End) error {
 	return j.append(ctx, &Record{Kind: KindEnd, End: end})
 }
 
-// EncodeEnd is what is kept of a run that has ended, and DecodeEnd reads it.
+// EncodeEnd returns what is kept of a run that has ended, and DecodeEnd reads it.
 func EncodeEnd(end *End) ([]byte, error) {
 	return encode(&Record{Kind: KindEnd, Format: Format, End: end})
 }
@@ -429,7 +430,7 @@ func (j *Journal) alive(ctx context.Context) (err error) {
 	return lease.Renew(ctx)
 }
 
-// appendDone records what has happened, also when the context has ended meanwhile: nobody could find out later.
+// appendDone records what has happened, also when the context has ended meanwhile: it could not be found out later.
 func (j *Journal) appendDone(ctx context.Context, r *Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SavingTime)
 	defer cancel()
@@ -454,8 +455,8 @@ func (j *Journal) append(ctx context.Context, r *Record) (err error) {
 	return nil
 }
 
-// write puts a record into the store, if the run is recorded, with mu locked. After an error nobody knows whether it is
-// there: it has its number, and is written again before the next one.
+// write puts a record into the store, if the run is recorded, with mu locked. After an error it is not known whether the
+// record is there: it has its number, and is written again before the next one.
 func (j *Journal) write(ctx context.Context, r *Record) error {
 	r.Life, r.N = j.life, j.written+1
 	if j.unclear != nil {
@@ -500,7 +501,7 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// Rest is what a checkpoint keeps of the journal of a run that stops: the records that its saved state does not
+// Rest holds what a checkpoint keeps of the journal of a run that stops: the records that its saved state does not
 // contain.
 type Rest struct {
 	Records   [][]byte

@@ -224,7 +224,8 @@ func TestRest_OfCallsInCallsThatBeginAgain(t *testing.T) {
 	require.NotNil(t, again.Scope().Begin("ended", true).LastTurn())
 }
 
-// TestRest_OfARunThatDidNotGetThere: steps that no agent has come to yet are kept, with where their agents go on.
+// TestRest_OfARunThatDidNotGetThere: steps that no agent has reached yet are kept, with the place where their agents
+// continue.
 func TestRest_OfARunThatDidNotGetThere(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	j := New(store, "1")

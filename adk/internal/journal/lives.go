@@ -17,7 +17,7 @@ type entry struct {
 	index int
 }
 
-// sifted is what counts of a journal to which several processes may have written at once.
+// sifted holds the records that count, of a journal to which several processes may have written at once.
 type sifted struct {
 	// before are the stretches that ended with a stop, and that the last one continues.
 	before []stretch
@@ -29,7 +29,8 @@ type sifted struct {
 	dropped []entry
 }
 
-// stretch is what counts of a run from where it began, or continued from its checkpoint, to where it stopped.
+// stretch holds the records that count of a run from where it began, or continued from its checkpoint, to where it
+// stopped.
 type stretch struct {
 	kept []entry
 	life string
@@ -42,7 +43,7 @@ type stretch struct {
 //   - What stands between a record of kind stop and the next one of kind begin is dropped.
 //   - The life of that record is the current one, until a record of kind life says that it follows the current one.
 //     Then that life is, and what it had not read is dropped. A record of kind life that follows another life is
-//     dropped: somebody else was faster. (J2, J3)
+//     dropped: another process was faster. (J2, J3)
 //   - Records of lives that are not the current one are dropped. (J3)
 //   - Within a life N counts from 1 without gaps. A record that comes twice, because its append was repeated after an
 //     unclear error, counts once. (J5)
@@ -72,7 +73,8 @@ func sift(entries []entry) (s sifted, err error) {
 // stopped reports whether the run continues from its checkpoint.
 func (s *sifted) stopped() bool { return len(s.kept) > 0 && s.kept[len(s.kept)-1].Kind == KindStop }
 
-// stretchesTo are those up to the one whose last life it was. Two processes may have continued from the same stop.
+// stretchesTo returns the stretches up to the one whose last life it was. Two processes may have continued from the same
+// stop.
 func (s *sifted) stretchesTo(life string) []stretch {
 	all := s.before
 	if s.stopped() {
@@ -100,8 +102,8 @@ func intact(kept []entry) ([]entry, error) {
 	return kept, nil
 }
 
-// lostCalls are the calls that a life which does not count began or ended, and that are unknown to those which count:
-// somebody may have paid. (J9)
+// lostCalls returns the calls that a life which does not count began or ended, and that are unknown to the lives which
+// count: a payment may have been made. (J9)
 func (s *sifted) lostCalls() (calls []*Record) {
 	if len(s.dropped) == 0 {
 		return nil

@@ -19,7 +19,7 @@ import (
 type walker struct {
 	j     *Journal
 	state string // read, began, going, busy, dead
-	// base is what it found, and own what it wrote, as texts.
+	// base holds what it found, and own what it wrote, as texts.
 	base, own []string
 }
 

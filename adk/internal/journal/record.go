@@ -7,11 +7,11 @@ type Kind string
 
 // The kinds of records.
 const (
-	// KindBegin is what the run begins with. It is the first record.
+	// KindBegin has the document that the run begins with. It is the first record.
 	KindBegin Kind = "begin"
 	// KindLife says that another process continues with the run.
 	KindLife Kind = "life"
-	// KindEnd is what the run has come to. It is the last record.
+	// KindEnd has the end of the run. It is the last record.
 	KindEnd Kind = "end"
 	// KindStop says that the run has stopped, and continues from its checkpoint, which the record may have itself: see
 	// [Record.Attached]. The records before it are kept for those who look at the run, unless they are Gone, and for the
@@ -28,7 +28,7 @@ const (
 // Record is one step of a run.
 type Record struct {
 	Kind Kind
-	// Life is what one process does with the run, from taking it up to its end there. N counts the records of the life
+	// Life names the work of one process on the run, from taking it up to its end there. N counts the records of the life
 	// from 1. Both are in every record of a journal.
 	Life string
 	N    int
@@ -41,8 +41,9 @@ type Record struct {
 	// checkpoint is made of.
 	Prev string
 	Seen int
-	// Run is what the run begins with, in a record of that kind. In its place Sum is that of the checkpoint which the run
-	// continues from, if the journal or the store has that anyway. A stop has the Sum of the checkpoint that it attaches.
+	// Run is the document that the run begins with, in a record of that kind. Instead of it Sum is the sum of the
+	// checkpoint which the run continues from, if the journal or the store has that anyway. A stop has the Sum of the
+	// checkpoint that it attaches.
 	Run, Sum []byte
 	// Attached says what the bytes behind the record are.
 	Attached Attachment
@@ -77,21 +78,23 @@ type Record struct {
 	attached []byte
 }
 
-// Attachment is what stands behind a record, as it is: inside of the record it would be a third longer.
+// Attachment names the kind of bytes that stand behind a record, as they are: inside of the record it would be a third
+// longer.
 type Attachment string
 
 // What is attached.
 const (
 	// AttachedWhole is the checkpoint of a stop.
 	AttachedWhole Attachment = "whole"
-	// AttachedPatch says how the checkpoint of a stop is made of that of the stop before, and of the records between.
+	// AttachedPatch says how the checkpoint of a stop is made of the checkpoint of the stop before, and of the records
+	// between.
 	AttachedPatch Attachment = "patch"
 	// AttachedRecord says how the record is made of the checkpoint that its stretch continues from. What it stands behind is
 	// the head of the record: its kind, life, number and visit.
 	AttachedRecord Attachment = "record"
 )
 
-// End is what a run has come to, and the last message that it emitted.
+// End says how a run ended, and has the last message that it emitted.
 type End struct {
 	// Failed: by Err. Otherwise the run is done.
 	Failed bool

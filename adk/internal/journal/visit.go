@@ -160,8 +160,8 @@ func (v *Visit) stop(phase visitPhase) {
 	}
 }
 
-// isSuspended reports whether the state of the visit is in the checkpoint: also that of the call which it runs in must
-// be. journal.mu is locked.
+// isSuspended reports whether the state of the visit is in the checkpoint: the state of the call which it runs in must be
+// there, too. journal.mu is locked.
 func (v *Visit) isSuspended() bool {
 	if v.phase != visitSuspended {
 		return false
@@ -263,9 +263,9 @@ func (c *Call) StartedSince() bool {
 	return c.visit.scope.journal.started[c.visit.position+"!"+c.key]
 }
 
-// Start records that the call begins. After an error the call must not begin. One that an earlier process began, and that
-// has come to nothing, is recorded already: it is no step forward that the run begins it once more, and whoever counts the
-// deaths of its processes must not take it for one.
+// Start records that the call begins. After an error the call must not begin. A call that an earlier process began
+// without a result is recorded already: it is no step forward that the run begins it once more, and a count of the deaths
+// of its processes must not take it for one.
 func (c *Call) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("failed to save a step: %w", err)

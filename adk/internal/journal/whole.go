@@ -19,13 +19,13 @@ type whole struct {
 	records [][]byte
 }
 
-// wholeRecords is what it stores.
+// wholeRecords is the value that it stores.
 type wholeRecords struct{ Records [][]byte }
 
 // wholeKind marks the value.
 var wholeKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', 's', 't', 'e', 'p'}, Version: 1}
 
-// wholeCodec is how the value is encoded: by the serializer of the type registry.
+// wholeCodec is the encoding of the value: by the serializer of the type registry.
 const wholeCodec = "gob"
 
 func (w *whole) AppendRecord(ctx context.Context, id string, record []byte) error {

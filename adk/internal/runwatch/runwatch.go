@@ -1,6 +1,6 @@
-// Package runwatch is how a run shows what happens in it at the moment at which it happens, to somebody who must not
-// change it. Package adk calls the methods in the goroutines of the run, some with locks held: they return at once,
-// call nothing of the run, and keep no stream of an event that they do not copy.
+// Package runwatch shows what happens in a run, at the moment at which it happens, to observers that must not change it.
+// Package adk calls the methods in the goroutines of the run, some with locks held: they return at once, call nothing of
+// the run, and keep no stream of an event that they do not copy.
 package runwatch
 
 import "context"
@@ -8,8 +8,8 @@ import "context"
 // Options holds the settings of an option of a run.
 type Options struct {
 	Run Run
-	// Unread: nobody reads the streams of the run's events. Those that the run itself reads to their ends come closed, so
-	// that no goroutine has to wake up for each of their pieces.
+	// Unread: the streams of the run's events have no reader. Streams that the run itself reads to their ends come
+	// closed, so that no goroutine has to wake up for each of their pieces.
 	Unread bool
 }
 
@@ -47,8 +47,8 @@ type Agent interface {
 	// Event sees an event of the agent's own that no earlier process emitted. place is which call of its answer an event of
 	// a tool is of, from 1; 0 if that is not known.
 	Event(event any, place int)
-	// Verdict says what becomes of the last call of its model: it is made again, or stands. answer is a message that came as
-	// a stream, joined, for whoever is given it to keep; nil if there is none.
+	// Verdict says whether the last call of its model is made again, or stands. answer is a message that came as a
+	// stream, joined, for the receiver to keep; nil if there is none.
 	Verdict(answer any, again bool)
 	End()
 }
@@ -67,7 +67,7 @@ type key struct{}
 // With returns a context in which an agent is seen.
 func With(ctx context.Context, a Agent) context.Context { return context.WithValue(ctx, key{}, a) }
 
-// In returns who sees the agent of a context, nil if nobody does.
+// In returns the observer of the agent of a context, nil if there is none.
 func In(ctx context.Context) Agent {
 	a, _ := ctx.Value(key{}).(Agent)
 	return a

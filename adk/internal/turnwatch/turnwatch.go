@@ -19,7 +19,7 @@ type Past int
 // The pasts of a run.
 const (
 	NoPast    Past = iota // it begins
-	Submitted             // it is recorded what it begins with, and nobody has executed it
+	Submitted             // it is recorded what it begins with, and no process has executed it
 	Tried                 // a process has executed it, and recorded no step
 	Underway              // it is resumed
 )
@@ -29,7 +29,7 @@ type Run struct {
 	// ID is the ID of the run, "" if it has none of its own.
 	ID   string
 	Past Past
-	// Held reports whether nobody else can be at the same run.
+	// Held reports whether no other process can execute the same run.
 	Held bool
 	// Input is a []*schema.Message, of a run that is not underway.
 	Input any
@@ -55,7 +55,7 @@ type Stretch struct {
 	Said any
 	// Replayed has the indices of what an earlier process has said and this one has repeated.
 	Replayed map[int]bool
-	// Agent is who speaks last, or was handed over to, "" if nobody was.
+	// Agent is the agent that spoke last, or was handed over to, "" if there was none.
 	Agent string
 	// Partial is the text that Speaker was saying when the run stopped, "" if it was saying none.
 	Partial, Speaker string

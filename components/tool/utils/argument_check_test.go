@@ -196,7 +196,7 @@ func TestWithUnmarshalArguments_DecidesAlone(t *testing.T) {
 	require.EqualError(t, err, "[LocalFunc] failed to unmarshal arguments, toolName=order, err=refused")
 }
 
-// Models write nothing for a tool that requires nothing, also where nobody checks the arguments.
+// Models write nothing for a tool that requires nothing, also where the arguments are not checked.
 func TestArguments_NothingIsAnEmptyObject(t *testing.T) {
 	ran := 0
 	built, err := InferTool("now", "", func(context.Context, struct {

@@ -19,9 +19,8 @@ type ErrorHandler func(context.Context, error) string
 // returns what h makes of an error as its result: enhanced tools as one text part, streams as one chunk. So a failed
 // call does not end the run, and the model can try something else.
 //
-// Interrupts are not errors and pass, as do errors inside a stream, and those of an agent inside the tool whose steps
-// cannot be saved. A t that runs in none of the ways is returned
-// itself.
+// Interrupts are not errors and pass, as do errors inside a stream, and errors of an agent inside the tool whose steps
+// cannot be saved. A t that runs in none of the ways is returned itself.
 func WrapToolWithErrorHandler(t tool.BaseTool, h ErrorHandler) tool.BaseTool {
 	base := handled{t}
 	switch t := t.(type) {
@@ -104,7 +103,7 @@ type (
 	}
 )
 
-// handled is what a wrapped tool says about itself: the same as the tool.
+// handled describes a wrapped tool like the tool itself.
 type handled struct{ inner tool.BaseTool }
 
 func (t handled) Info(ctx context.Context) (*schema.ToolInfo, error) { return t.inner.Info(ctx) }

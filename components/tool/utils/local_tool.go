@@ -38,7 +38,7 @@ var (
 	enhancedStreamableKind = kind{"[EnhancedLocalStreamFunc]", "type err"}
 )
 
-// localTool is what all tools made of functions share: description, argument decoding, result encoding, errors.
+// localTool holds what all tools made of functions share: description, argument decoding, result encoding, errors.
 type localTool struct {
 	info    *schema.ToolInfo
 	kind    kind

@@ -51,8 +51,8 @@ func WithMessageFuture() (agent.AgentOption, MessageFuture) {
 	return agent.WithComposeOptions(compose.WithCallbacks(&recorder{future: weak.Make(f)})), f
 }
 
-// future is what the reader of the messages holds. The run only has a weak pointer to it, so that messages which
-// nobody can read any more are not kept.
+// future is held by the reader of the messages. The run only has a weak pointer to it, so that messages which cannot be
+// read any more are not kept.
 type future struct {
 	mu      sync.Mutex
 	changed sync.Cond

@@ -504,7 +504,7 @@ func TestFuture_DropsMessagesAfterTheEnd(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// Messages that nobody can read are not kept, though the option and the run are still there.
+// Messages that cannot be read any more are not kept, though the option and the run are still there.
 // Rule components/B13.5.8.
 func TestFuture_KeepsNothingWhenUnreachable(t *testing.T) {
 	option, future := WithMessageFuture()

@@ -36,7 +36,7 @@ type activeRecords struct {
 	outer  *activeRecords
 }
 
-// recordsOf returns the records that messages under ctx go to, as far as somebody can read them.
+// recordsOf returns the records that messages under ctx go to, as far as they can still be read.
 func recordsOf(ctx context.Context) []*record {
 	var found []*record
 	active, _ := ctx.Value(recordsKey{}).(*activeRecords)
@@ -76,7 +76,7 @@ func (h *recorder) run(ctx context.Context) *ownedRun {
 	return run
 }
 
-// recordOf is the record that ctx belongs to, nil if there is none or nobody can read it.
+// recordOf returns the record that ctx belongs to, nil if there is none or it cannot be read any more.
 func (h *recorder) recordOf(ctx context.Context) *record {
 	if run := h.run(ctx); run != nil {
 		return run.record.Value()

@@ -79,7 +79,7 @@ func afterTools(ctx context.Context, results *schema.StreamReader[[]*schema.Mess
 	return modelKey, nil
 }
 
-// directResult leaves of all results that of the call that returns directly.
+// directResult leaves of all results only the result of the call that returns directly.
 func directResult(
 	ctx context.Context, results *schema.StreamReader[[]*schema.Message],
 ) (*schema.StreamReader[*schema.Message], error) {

@@ -201,7 +201,7 @@ var runners = map[string]runner{
 	},
 }
 
-// inStream is what a run shows with Stream, and otherwise with Generate.
+// inStream returns what a run shows with Stream, and otherwise with Generate.
 func inStream(t *testing.T, streamed, generated string) string {
 	if strings.HasSuffix(t.Name(), "/Stream") {
 		return streamed

@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// stateName is what the state is called in checkpoints.
+// stateName is the name of the state in checkpoints.
 const stateName = "_eino_react_state"
 
 func init() { schema.RegisterName[*state](stateName) }

@@ -48,7 +48,8 @@ func collector() compose.ToolMiddleware {
 	}}
 }
 
-// calledTool is what a tool message says about the call. It is taken before the call: middlewares may change the input.
+// calledTool holds what a tool message says about the call. It is taken before the call: middlewares may change the
+// input.
 type calledTool struct{ name, id string }
 
 func callOf(in *compose.ToolInput) calledTool { return calledTool{name: in.Name, id: in.CallID} }
@@ -93,7 +94,7 @@ func recordStream[T any](
 	}
 	copies := result.Copy(len(records) + 1)
 	for i, r := range records {
-		copies[i].SetAutomaticClose() // nobody may read it
+		copies[i].SetAutomaticClose() // it may stay unread
 		r.add(recorded{stream: schema.StreamReaderWithConvert(copies[i], message)})
 	}
 	return copies[len(records)]

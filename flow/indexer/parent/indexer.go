@@ -28,8 +28,8 @@ type Config struct {
 	SubIDGenerator func(ctx context.Context, parentID string, num int) ([]string, error)
 }
 
-// NewIndexer makes the indexer. It is safe for concurrent use. Store returns the IDs that the inner indexer returned:
-// those of the parts.
+// NewIndexer makes the indexer. It is safe for concurrent use. Store returns the IDs that the inner indexer returned: the
+// IDs of the parts.
 func NewIndexer(ctx context.Context, config *Config) (indexer.Indexer, error) {
 	if config == nil {
 		return nil, errors.New("parent indexer: the config is nil")

@@ -15,7 +15,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// maxConcurrent is how many retrievals of one call run at the same time.
+// maxConcurrent is the number of retrievals of one call that run at the same time.
 const maxConcurrent = 16
 
 // RetrieveTask is one retrieval.

@@ -94,7 +94,7 @@ type gone struct{ cause error }
 func (g *gone) Error() string { return "gone" }
 func (g *gone) Unwrap() error { return g.cause }
 
-// Whatever of a retriever panics, its methods or those of its error: it is its task's error.
+// A panic of a retriever's methods, or of the methods of its error, is its task's error.
 // Rule components/V1.
 func TestConcurrent_PanicsOutsideRetrieveAreErrors(t *testing.T) {
 	for _, enabled := range []bool{false, true} {

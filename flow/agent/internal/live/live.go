@@ -1,5 +1,5 @@
-// Package live lets the text of an agent's model through to the caller of Stream while nobody knows yet whether the model
-// will call tools.
+// Package live lets the text of an agent's model through to the caller of Stream while it is not known yet whether the
+// model will call tools.
 //
 // The graph of an agent chooses its next node when an answer has called a tool or has ended. Its result would begin no
 // earlier. So the branch behind the model, which reads each answer first, passes text on to the result of the run.
@@ -17,7 +17,7 @@ import (
 
 type message = *schema.Message
 
-// errClosed ends a run whose result nobody reads any more.
+// errClosed ends a run whose result is not read any more.
 var errClosed = errors.New("the stream of the agent's result was closed")
 
 type key struct{}
@@ -72,7 +72,7 @@ func (t *Text) Stream(
 	}
 }
 
-// Hide returns the context for a run whose result is no stream: that of another run around it gets nothing of it.
+// Hide returns the context for a run whose result is no stream: the result of another run around it gets nothing of it.
 func Hide(ctx context.Context) context.Context {
 	if ctx.Value(key{}) == nil {
 		return ctx
@@ -169,7 +169,7 @@ func (s *result) cutOver(chunk message) error {
 		AssistantGenMultiContent: chunk.AssistantGenMultiContent})
 }
 
-// pass gives the reader a chunk. Those of a later answer continue the message that the first one began, so that all of
+// pass gives the reader a chunk. Chunks of a later answer continue the message that the first one began, so that all of
 // them can be joined: what would say something else is left out.
 func (s *result) pass(chunk message) error {
 	if chunk != nil { // a nil chunk is the reader's to refuse

@@ -134,7 +134,7 @@ func joined(t *testing.T, chunks []*schema.Message) string {
 	return m.Content
 }
 
-// answered is what comes behind the text with which the host hands over: a stream has that, too.
+// answered returns what comes behind the text with which the host hands over: a stream has that text, too.
 func answered(t *testing.T, chunks []*schema.Message) string {
 	t.Helper()
 	return strings.TrimPrefix(joined(t, chunks), "One moment.")

@@ -83,7 +83,7 @@ type Specialist struct {
 	Streamable compose.Stream[[]*schema.Message, *schema.Message, agent.AgentOption]
 }
 
-// Summarizer makes one answer of those of several specialists.
+// Summarizer makes one answer from the answers of several specialists.
 type Summarizer struct {
 	// ChatModel gets the system prompt, the conversation and all answers in the order of the host's calls. It must be
 	// set.

@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// The keys of the nodes besides the specialists.
+// The keys of the nodes that are not specialists.
 const (
 	hostKey = "host"
 	// handOffKey notes whom the host calls.

@@ -20,7 +20,7 @@ import (
 type listener struct {
 	mu       sync.Mutex
 	handOffs []string
-	// then is what OnHandOff returns, unless it is nil.
+	// then makes the context that OnHandOff returns, unless it is nil.
 	then func(ctx context.Context) context.Context
 }
 
