@@ -44,7 +44,7 @@ var (
 
 // documented is a program of a page.
 type documented struct {
-	name, code string // the name is that of the page with a number
+	name, code string // the name is the page's with a number
 	isTest     bool
 }
 

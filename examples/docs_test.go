@@ -48,7 +48,7 @@ func TestDocs_PicturesAreWhatTheProgramsPrint(t *testing.T) {
 	}
 }
 
-// output is what a program prints.
+// output returns what a program prints.
 func output(t *testing.T, code string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(".", "snippet")

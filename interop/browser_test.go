@@ -274,7 +274,7 @@ func (b *browser) evaluate(script string) {
 	require.NoError(b.t, err)
 }
 
-// Somebody who types while a question comes up answers it by none of the keys, nor by one that is held or a click that is
+// A user who types while a question comes up answers it by none of the keys, nor by a key that is held or a click that is
 // under way when its buttons come up.
 func TestWebchat_DecidesNothingByKeysInFlight(t *testing.T) {
 	b := newBrowser(t)
@@ -283,7 +283,7 @@ func TestWebchat_DecidesNothingByKeysInFlight(t *testing.T) {
 	b.sees("New chat")
 	b.says("I want my money back.")
 	open := "!!document.querySelector('.ask button')"
-	for shown := false; !shown; { // goes on typing, with all keys that press a button
+	for shown := false; !shown; { // keep typing, with all keys that press a button
 		b.do(chromedp.SendKeys("#input", "a b"), press("Enter", 13), press(" ", 32))
 		var err error
 		shown, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](open))

@@ -24,7 +24,7 @@ import (
 	weftotel "github.com/weftgo/weft/ext/otel"
 )
 
-// spanTree shows spans as they nest, those of both processes.
+// spanTree returns the spans of both processes as they nest.
 func spanTree(spans tracetest.SpanStubs) string {
 	slices.SortStableFunc(spans, func(a, b tracetest.SpanStub) int { return a.StartTime.Compare(b.StartTime) })
 	var out strings.Builder

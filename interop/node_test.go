@@ -20,7 +20,7 @@ func missing(t *testing.T, what, install string) {
 	t.Skipf("%s is not installed: %s", what, install)
 }
 
-// installNPM is how packages of npm are installed.
+// installNPM says how to install the npm packages.
 const installNPM = "run npm ci in interop, or make interop"
 
 // node runs a script of testdata with arguments, and returns the JSON values that it prints, one a line. The test skips

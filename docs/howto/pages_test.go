@@ -62,8 +62,8 @@ func check(t *testing.T, name, want string) {
 	}
 }
 
-// pageOf makes the page of a file with one example: its comment is the text, and the file the program, with main in
-// place of the example.
+// pageOf makes the page of a file with one example: its comment is the text, and the file the program, with main
+// instead of the example.
 func pageOf(t *testing.T, file string) page {
 	source, err := os.ReadFile(file)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Approval serves an agent whose refunds somebody has to approve, over HTTP. A question may wait as long as it likes:
+// Approval serves an agent whose refunds a person has to approve, over HTTP. A question may wait as long as it likes:
 // stop the server, start it again, and answer then.
 //
 //	go run ./examples/approval -addr 127.0.0.1:8080 -data ./chats

@@ -73,5 +73,5 @@ func answer(ctx context.Context, chat *weft.Conversation, question string) error
 	return nil
 }
 
-// talk is what the demo model answers.
+// talk is the answer of the demo model.
 var talk demo.Line = demo.Says("You have said: {question}")

@@ -78,7 +78,7 @@ func newAssistant(ctx context.Context, dir string) (agent adk.Agent, done func()
 	return agent, backend.Close, err
 }
 
-// review is the person at the keyboard, who sees what is to be done and allows it.
+// review is the person at the keyboard, who sees what the agent is about to do and allows it.
 func review(out io.Writer, stopped *adk.AgentEvent) *adk.ResumeParams {
 	decisions := map[string]any{}
 	for _, point := range stopped.Action.Interrupted.InterruptContexts {

@@ -1,5 +1,5 @@
-// Command deep shows an agent for long work: it keeps a list of what is to be done, has another agent do a part of it,
-// and writes the result into a file.
+// Command deep shows an agent for long work: it keeps a list of tasks, has another agent do a part of it, and writes
+// the result into a file.
 //
 //	go run ./examples/deep
 package main

@@ -18,7 +18,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// limit is the number of tokens that a history may have. That of a real model is a thousand times that.
+// limit is the number of tokens that a history may have. A real model's limit is a thousand times as high.
 const limit = 400
 
 // conversation is the history of a talk, which the application keeps between runs.

@@ -15,7 +15,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// order is what the tool takes.
+// order has the arguments of the tool.
 type order struct {
 	Number int `json:"number" jsonschema:"required,description=the number of the order"`
 }

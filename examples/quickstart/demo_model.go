@@ -99,7 +99,7 @@ var (
 	anyWord = regexp.MustCompile(`[\w.]*\w`)
 )
 
-// fillers are words that nobody looks for.
+// fillers are words that are not searched for.
 var fillers = strings.Fields("a an and any are all called calls can code contains contain declared declare defined define " +
 	"defines definition do does file files find for function grep have here i implemented implements in is it look " +
 	"mention mentioned mentions me method of or please project search show string tell text the there this to type use " +
@@ -151,7 +151,8 @@ func looksLikeFile(name string) bool {
 	return ext == strings.ToLower(ext)
 }
 
-// searched is what a question looks for: something in quotes, a word that looks like code, or else the last word.
+// searched returns the text that a question looks for: something in quotes, a word that looks like code, or else the
+// last word.
 func searched(question string) string {
 	if m := quoted.FindStringSubmatch(question); m != nil {
 		return m[1]

@@ -136,7 +136,7 @@ func run(ctx context.Context, question string, out io.Writer) error {
 	return nil
 }
 
-// toolFailure is what the model reads instead of the result of a tool that failed.
+// toolFailure returns the text that the model reads instead of the result of a tool that failed.
 func toolFailure(_ context.Context, call *adk.ToolContext, err error) (text string, ok bool) {
 	var missing *fs.PathError
 	if errors.As(err, &missing) {

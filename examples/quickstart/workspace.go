@@ -29,7 +29,7 @@ type workspace struct {
 	maxFiles int // that a walk looks at
 }
 
-// visited is what a walk saw, and what it left out.
+// visited counts what a walk saw, and what it left out.
 type visited struct {
 	files, unreadable int
 	stopped           bool
@@ -78,7 +78,7 @@ func (w *workspace) walk(ctx context.Context, dir string, visit func(name string
 	return seen, err
 }
 
-// reading is what a search read, and what it left out.
+// reading counts what a search read, and what it left out.
 type reading struct {
 	bytes, denied int
 	stopped       bool
@@ -96,7 +96,7 @@ func (r reading) remarks() string {
 }
 
 // readSource reads a file unless it is too large, binary or gone; one that may not be read is counted. Files without a
-// size are not opened: among them are those of the kernel that block or never end.
+// size are not opened: among them are the kernel's files that block or never end.
 func (w *workspace) readSource(name string, read *reading) (data []byte, ok bool) {
 	if read.bytes >= maxTotal {
 		read.stopped = true

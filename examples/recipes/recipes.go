@@ -12,7 +12,7 @@ import (
 )
 
 // Next says what a queue is to do after a stretch: to look at the run again after a while, if again is true, or nothing.
-// An error is that of a stretch that was broken off, which the queue tries again in its own way.
+// An error is the error of a stretch that was broken off, which the queue tries again in its own way.
 func Next(o dispatch.Outcome, err error) (after time.Duration, again bool, _ error) {
 	var busy *checkpoint.BusyError
 	switch {
@@ -27,11 +27,11 @@ func Next(o dispatch.Outcome, err error) (after time.Duration, again bool, _ err
 	case o.Status == checkpoint.Ready, o.Status == checkpoint.Waiting && !o.WakeAt.IsZero():
 		return max(time.Until(o.WakeAt), 0), true, nil
 	}
-	return 0, false, nil // it has ended, is paused, or waits for somebody, who puts it into the queue
+	return 0, false, nil // it has ended, is paused, or waits for an answer, which puts it into the queue
 }
 
-// Due are the IDs of runs that somebody has to look at: they are ready, or their process has died. A queue that forgets a
-// job loses no run if this is asked now and then.
+// Due returns the IDs of runs that a worker has to look at: they are ready, or their process has died. A queue that
+// forgets a job loses no run if this is asked now and then.
 func Due(ctx context.Context, runs *dispatch.Dispatcher) (ids []string, err error) {
 	now := time.Now()
 	q := checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}

@@ -20,7 +20,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// booking is what the model asks for, and what the tool keeps while it waits for the answer.
+// booking holds the arguments of the model's call, which the tool keeps while it waits for the answer.
 type booking struct {
 	City   string `json:"city"`
 	Nights int    `json:"nights"`

@@ -24,7 +24,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// conversation is what the loops before and after the restart share.
+// conversation holds the state that the loops before and after the restart share.
 type conversation struct {
 	out   io.Writer
 	agent adk.Agent

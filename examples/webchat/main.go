@@ -134,7 +134,7 @@ func handler(srv *serve.Server) http.Handler {
 	return mux
 }
 
-// answer is what the demo model says.
+// answer returns the answer of the demo model.
 func answer(ctx context.Context, history []*schema.Message) (*schema.Message, error) {
 	question := ""
 	for _, m := range history {

@@ -17,7 +17,7 @@ type bank struct {
 	refused  int
 }
 
-// account is what the bank knows of an order.
+// account holds what the bank knows of an order.
 type account struct {
 	payments int
 	token    uint64
@@ -50,7 +50,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, b.receipts[key])
 }
 
-// order is what is known of an order, with mu locked.
+// order returns what is known of an order. mu must be held.
 func (b *bank) order(id string) *account {
 	a := b.orders[id]
 	if a == nil {

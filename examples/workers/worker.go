@@ -105,7 +105,7 @@ func quick(name, description, answer string) tool.InvokableTool {
 	}, utils.WithIdempotent())
 }
 
-// approval asks somebody.
+// approval returns a tool that asks a person.
 func approval() tool.InvokableTool {
 	return utils.NewTool(infoOf("approve", "Asks for approval."), func(ctx context.Context, _ struct{}) (string, error) {
 		if _, answered, yes := tool.GetResumeContext[bool](ctx); answered {

@@ -16,7 +16,7 @@ import (
 
 // Config configures [New]. The zero value records no content, to the providers of package otel.
 type Config struct {
-	// The providers. The defaults are those of packages otel and otel/log/global.
+	// The providers. The defaults are the global ones of packages otel and otel/log/global.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 	LoggerProvider log.LoggerProvider
@@ -26,7 +26,8 @@ type Config struct {
 	// Agent returns what else is known of an agent by its name, which must be unique then. It is called when a run of the
 	// agent begins, and must be quick and safe for concurrent use. Default: nothing.
 	Agent func(name string) AgentInfo
-	// SpanAttributes are added to spans when they begin, beside those of the conventions: see [LangfuseAttributes].
+	// SpanAttributes are added to spans when they begin, in addition to the attributes of the conventions: see
+	// [LangfuseAttributes].
 	SpanAttributes func(ctx context.Context) []attribute.KeyValue
 	// Content says where prompts, answers, arguments and results are recorded. The default is [FromEnv].
 	Content ContentPolicy
@@ -37,7 +38,8 @@ type Config struct {
 	MaxContent int
 	// Media records images, audio and files, in base64. URLs of them are always recorded.
 	Media bool
-	// ToolSchemas records the descriptions and parameters of the tools that a model is offered, besides their names.
+	// ToolSchemas records the descriptions and parameters of the tools that a model is offered, in addition to their
+	// names.
 	ToolSchemas bool
 	// Redact sees content before it is recorded, and returns what is. It may change c and return it, or nil for nothing.
 	// It must be safe for concurrent use. A panic records nothing.
@@ -104,7 +106,7 @@ func (p ContentPolicy) onEvents() bool { return p == Events || p == SpansAndEven
 type conversationKey struct{}
 
 // WithConversation returns a context whose operations belong to a conversation, or thread, as gen_ai.conversation.id. Runs
-// of adk/conversation, and so those of threads of package serve, have the ID of their conversation without it.
+// of adk/conversation, and so of threads of package serve, have the ID of their conversation without it.
 func WithConversation(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, conversationKey{}, id)
 }

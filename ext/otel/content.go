@@ -7,17 +7,17 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Content holds the recorded input and output of an operation. Its JSON is that of the conventions.
+// Content holds the recorded input and output of an operation. Its JSON has the form of the conventions.
 type Content struct {
 	// Operation is gen_ai.operation.name.
 	Operation string
-	// Instructions, Input, Output and Tools are those of a model or an agent.
+	// Instructions, Input, Output and Tools are set for models and agents.
 	Instructions  []Part
 	Input, Output []Message
 	Tools         []Tool
-	// Arguments and Result are those of a call of a tool.
+	// Arguments and Result are set for calls of tools.
 	Arguments, Result any
-	// Query and Documents are those of a retrieval.
+	// Query and Documents are set for retrievals.
 	Query     string
 	Documents []Document
 }
@@ -37,7 +37,7 @@ type Part struct {
 	Type string
 	// Content is text, or data in base64.
 	Content string
-	// ID and Name are those of a call of a tool.
+	// ID and Name are set for calls of tools.
 	ID, Name string
 	// Value is the arguments of a call, or its result.
 	Value any
@@ -240,7 +240,7 @@ func (b builder) ordinary(m *schema.Message) Message {
 	return out
 }
 
-// finishReasons has the words of the conventions for those of providers.
+// finishReasons maps the words of providers to the words of the conventions.
 var finishReasons = map[string]string{"tool_calls": "tool_call", "tool_use": "tool_call", "end_turn": "stop",
 	"stop_sequence": "stop", "completed": "stop", "STOP": "stop", "max_tokens": "length", "max_output_tokens": "length",
 	"MAX_TOKENS": "length", "SAFETY": "content_filter", "PROHIBITED_CONTENT": "content_filter", "failed": "error"}

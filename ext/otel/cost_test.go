@@ -42,8 +42,8 @@ func (m looker) Stream(ctx context.Context, history []*schema.Message, _ ...mode
 	return schema.StreamReaderFromArray([]*schema.Message{answer}), nil
 }
 
-// allocations are those of a turn with its call of a tool: what a run of more of them costs more, without what it costs
-// if nobody watches.
+// allocations returns the allocations of telemetry in a turn with its call of a tool: what a run with more turns costs
+// more, less what it costs without a handler.
 func allocations(t *testing.T, opts ...adk.AgentRunOption) float64 {
 	t.Helper()
 	of := func(calls int, opts ...adk.AgentRunOption) float64 {
@@ -70,8 +70,8 @@ func (nowhere) Shutdown(context.Context) error                  { return nil }
 func (nowhere) ForceFlush(context.Context) error                { return nil }
 
 // What telemetry adds to a turn with a call of a tool, which is two spans. Of the 25 allocations without a sampled span, 10
-// are those of a span that the SDK makes and drops, with the attributes that samplers see, 10 those of callbacks and of
-// the copies of events that any handler has, and 5 our own.
+// belong to a span that the SDK makes and drops, with the attributes that samplers see, 10 to callbacks and the copies of
+// events that any handler has, and 5 are our own.
 // Rule telemetry/OT-25.
 func TestHandler_Costs(t *testing.T) {
 	measured := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))

@@ -3,9 +3,9 @@
 //
 //	callbacks.AppendGlobalHandlers(weftotel.New(weftotel.Config{}))
 //
-// traces everything that the process runs; adk.WithCallbacks(h) one run. The providers are those of package otel, unless
-// the configuration has others. A span is in the context of what runs below it: calls of an instrumented HTTP client, of
-// a database, and of agents that are called as tools nest in the right place.
+// traces everything that the process runs; adk.WithCallbacks(h) one run. The providers are the global ones of package
+// otel, unless the configuration has others. A span is in the context of what runs below it: calls of an instrumented
+// HTTP client, of a database, and of agents that are called as tools nest in the right place.
 //
 // Nothing of prompts, answers, arguments and results is recorded unless [Config.Content], or the variable
 // OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT, says so.

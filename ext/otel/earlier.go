@@ -67,8 +67,8 @@ func spanIn(ctx context.Context, key string) (text string, span trace.SpanContex
 		propagation.MapCarrier{"traceparent": text}))
 }
 
-// continuing is the context for the span of a root: that of the agent before, if a run has transferred to this one and
-// nobody else has begun a trace. A run is one trace.
+// continuing returns the context for the span of a root: the context of the agent before, if a run has transferred to
+// this one and no other code has begun a trace. A run is one trace.
 func (op *operation) continuing(ctx context.Context, input callbacks.CallbackInput) context.Context {
 	if isResumed(input) || trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx

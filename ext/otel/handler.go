@@ -20,7 +20,8 @@ import (
 
 const scope = "github.com/weftgo/weft/ext/otel"
 
-// version is that of the module in the program, as the scope of its telemetry has it; "" if it is not known, as in tests.
+// version returns the version of the module in the program, as the scope of its telemetry has it; "" if it is not known,
+// as in tests.
 var version = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -35,7 +36,7 @@ var version = sync.OnceValue(func() string {
 })
 
 // Handler is a callback handler that makes spans, measurements and log events. It is safe for concurrent use, never
-// waits, and a panic of its own, or of a function of its configuration, harms nobody. Use [New].
+// waits, and a panic of its own, or of a function of its configuration, does no harm to the run. Use [New].
 type Handler struct {
 	conf   Config
 	policy ContentPolicy
@@ -46,7 +47,7 @@ type Handler struct {
 }
 
 // Wait waits until all runs of agents have ended that are under way: the span of one ends a moment after its last event.
-// Call it before the provider is shut down. The error is that of ctx.
+// Call it before the provider is shut down. The error is ctx's.
 func (h *Handler) Wait(ctx context.Context) error { return h.agents.wait(ctx) }
 
 // pending counts what is under way.
@@ -117,7 +118,7 @@ func New(conf Config) *Handler {
 	}
 }
 
-// kind is what an operation does, as gen_ai.operation.name.
+// kind is the kind of an operation, as gen_ai.operation.name.
 type kind string
 
 const (
@@ -132,7 +133,8 @@ const (
 	mcpServer kind = "mcp server"
 )
 
-// kindOf is what a component does, "" for what no span is made of. Graphs are workflows if nothing is around them.
+// kindOf returns the kind of a component's operations, "" if they have no span. Graphs are workflows if nothing is
+// around them.
 func (h *Handler) kindOf(info *callbacks.RunInfo) kind {
 	if info == nil {
 		return ""

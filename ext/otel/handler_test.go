@@ -576,8 +576,8 @@ func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
 	}, tel.measured())
 }
 
-// An amount of an agent is that of all its calls, in one currency, or absent: a part of it would look like the whole.
-// A call that failed costs nothing.
+// The cost of an agent is the cost of all its calls, in one currency, or absent: a part of it would look like the
+// whole. A call that failed costs nothing.
 // Rule telemetry/OT-14.
 func TestHandler_CostsOfAnAgentAreWholeOrAbsent(t *testing.T) {
 	price := func(_, _ string, u *schema.TokenUsage) (float64, string, bool) {

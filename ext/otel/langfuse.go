@@ -15,7 +15,7 @@ type LangfuseUser struct {
 
 type langfuseKey struct{}
 
-// WithLangfuseUser returns a context whose operations are those of a user, for [LangfuseAttributes].
+// WithLangfuseUser returns a context whose operations belong to a user, for [LangfuseAttributes].
 func WithLangfuseUser(ctx context.Context, u LangfuseUser) context.Context {
 	return context.WithValue(ctx, langfuseKey{}, u)
 }

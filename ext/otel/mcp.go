@@ -38,7 +38,8 @@ var traceOfClient = propagation.NewCompositeTextMapPropagator(propagation.TraceC
 func (op *operation) isMCP() bool { return op.kind == mcpClient || op.kind == mcpServer }
 
 // beginMCP begins a request. A call of a tool has no span of its own within the tool that makes it. The span of a
-// request that was received belongs to the trace of the client, and is linked to the one around it, such as that of HTTP.
+// request that was received belongs to the trace of the client, and is linked to the one around it, such as the span of
+// an HTTP request.
 func (h *Handler) beginMCP(
 	ctx context.Context, info *callbacks.RunInfo, k kind, around *operation, input callbacks.CallbackInput,
 ) *operation {
@@ -131,7 +132,7 @@ var measuredOfMCP = map[attribute.Key]bool{"mcp.method.name": true, "gen_ai.tool
 	"gen_ai.operation.name": true, "error.type": true, "rpc.response.status_code": true, "mcp.protocol.version": true,
 	"network.transport": true}
 
-// measuredOfSessions are those of connections.
+// measuredOfSessions are the attributes that measurements of connections have.
 var measuredOfSessions = map[attribute.Key]bool{"error.type": true, "mcp.protocol.version": true, "network.transport": true,
 	"network.protocol.name": true, "server.address": true, "server.port": true}
 

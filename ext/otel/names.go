@@ -21,7 +21,7 @@ const (
 	eventInterrupt = "weft.interrupt"
 )
 
-// The states of a run that keyRunStatus has, besides none for one that is done.
+// The states of a run, as keyRunStatus has them. It is not set for a run that is done.
 const (
 	statusInterrupted = "interrupted"
 	statusCancelled   = "cancelled"
@@ -49,7 +49,7 @@ func providerOf(said, typ string) string {
 	if said == "" {
 		said = typ
 	}
-	// What a type is given is no part of its name. That of a generic type says nothing by itself.
+	// The arguments of a type are no part of its name. The name of a generic type says nothing by itself.
 	name, _, generic := strings.Cut(strings.ToLower(said), "[")
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {

@@ -24,28 +24,30 @@ type operation struct {
 	handler *Handler
 	info    *callbacks.RunInfo
 	kind    kind
-	// ctx has the span, and is that of what runs below. It is own, which is here so that the two are one allocation.
+	// ctx has the span, and is the context of what runs below. It is own, which is here so that the two are one
+	// allocation.
 	ctx   context.Context
 	own   operationContext
 	span  trace.Span
 	began time.Time
 	// around is the operation in whose context this one began, nil for the outermost.
 	around *operation
-	// path is the value of weft.run.path, options have room for those of the span.
+	// path is the value of weft.run.path, options have room for the options of the span.
 	path    attribute.Value
 	options [3]trace.SpanStartOption
-	// attributes are the attributes of a request of MCP when it began. isShared: its span is that of the tool around it.
+	// attributes are the attributes of a request of MCP when it began. isShared: its span is the span of the tool around
+	// it.
 	attributes []attribute.KeyValue
 	isShared   bool
-	// request is what it was called with, content what is recorded of that.
+	// request holds what it was called with, content what is recorded of that.
 	request request
 	content *Content
-	// answer is what it has answered. Its owner is whoever reads the answer: one goroutine at a time.
+	// answer holds its answer. It is owned by the goroutine that reads the answer: one at a time.
 	answer answer
 
 	mu sync.Mutex // guards the fields below; no other lock is taken while it is held
-	// spent is what the model calls below have used, provider who served the first of them that says so, and model the
-	// first that was asked for.
+	// spent sums what the model calls below have used. provider is the provider of the first of them that names one,
+	// and model the first model that was asked for.
 	spent           spending
 	provider, model string
 	ended           bool
@@ -56,7 +58,7 @@ type operation struct {
 	linked bool
 }
 
-// spending is what model calls have used.
+// spending sums what model calls have used.
 type spending struct {
 	usage  *schema.TokenUsage // nil if it is not known
 	cost   catalogue.Sum
@@ -80,7 +82,7 @@ func (c *operationContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// within makes a context that of the operation.
+// within makes the operation's context from ctx.
 func (op *operation) within(ctx context.Context) {
 	op.own = operationContext{ctx, op}
 	op.ctx = &op.own
@@ -179,7 +181,7 @@ func (op *operation) name() string {
 	return string(op.kind) + " " + of
 }
 
-// attributesAtStart are those that samplers see.
+// attributesAtStart returns the attributes that samplers see.
 func (op *operation) attributesAtStart(ctx context.Context) []attribute.KeyValue {
 	if op.kind == internal {
 		return nil
@@ -265,7 +267,7 @@ func (h *Handler) added(ctx context.Context) (attrs []attribute.KeyValue) {
 	return h.conf.SpanAttributes(ctx)
 }
 
-// pathAround is the path of an operation: what an agent calls has that of the agent.
+// pathAround returns the path of an operation: calls that an agent makes have the agent's path.
 func pathAround(ctx context.Context, op *operation) attribute.Value {
 	if a := op.around; a != nil && a.kind == agent && (op.kind == chat || op.kind == toolCall) {
 		return a.path
@@ -303,7 +305,7 @@ func (op *operation) streamEnded(err error) {
 	op.end(err)
 }
 
-// status is what the run of an operation has come to.
+// statusOf returns the status of a run that ended with err.
 func statusOf(err error) string {
 	switch {
 	case err == nil:
@@ -416,7 +418,7 @@ func (op *operation) attributesAtEnd(
 	return attrs
 }
 
-// readAgent reads the events of an agent to their end, which is that of the operation.
+// readAgent reads the events of an agent to their end, which ends the operation.
 func readAgent[M adk.MessageType](op *operation, events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) {
 	defer op.handler.agents.end()
 	defer guard()
@@ -459,7 +461,7 @@ func saw[M adk.MessageType](op *operation, said *adk.TypedMessageVariant[M]) {
 	}
 }
 
-// noteInterrupts adds an event for each question that a run has stopped with, and says what it has come to.
+// noteInterrupts adds an event for each question that a run has stopped with, and returns the status of the run.
 func (op *operation) noteInterrupts(info *adk.InterruptInfo) (status string) {
 	status = statusInterrupted
 	for _, point := range info.InterruptContexts {

@@ -17,9 +17,9 @@ import (
 	utilcallbacks "github.com/weftgo/weft/utils/callbacks"
 )
 
-// request is what a component was called with, without content.
+// request describes what a component was called with, without content.
 type request struct {
-	// provider is what the component says, "" if it does not.
+	// provider is the provider that the component names, "" if it names none.
 	provider, typ, model string
 	host                 string
 	port                 int
@@ -94,7 +94,7 @@ func (r *request) append(attrs []attribute.KeyValue) []attribute.KeyValue {
 	return attrs
 }
 
-// decimal is the number that somebody has written down: 0.7, and not 0.699999988079071.
+// decimal returns the number as it was written in decimal: 0.7, and not 0.699999988079071.
 func decimal(f float32) float64 {
 	n, err := strconv.ParseFloat(strconv.FormatFloat(float64(f), 'g', -1, 32), 64)
 	if err != nil {
@@ -103,7 +103,7 @@ func decimal(f float32) float64 {
 	return n
 }
 
-// answer is what a component has answered, whole or in chunks.
+// answer holds what a component has answered, whole or in chunks.
 type answer struct {
 	utilcallbacks.ModelAnswer
 	streamed bool
@@ -199,7 +199,7 @@ func appendUsage(attrs []attribute.KeyValue, u *schema.TokenUsage) []attribute.K
 	return attrs
 }
 
-// answerProvider is who served a model call: as the request says it, or the answer.
+// answerProvider returns the provider that served a model call: the one that the request names, or else the answer.
 func (op *operation) answerProvider() string {
 	return providerOf(cmp.Or(op.request.provider, op.answer.Provider), op.request.typ)
 }

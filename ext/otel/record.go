@@ -37,10 +37,10 @@ func (op *operation) recordsContent() bool {
 	return wanted
 }
 
-// hasEvent reports whether the content becomes an event: that of calls of models does.
+// hasEvent reports whether the content becomes an event, as it does for calls of models.
 func (op *operation) hasEvent() bool { return op.kind == chat && op.handler.policy.onEvents() }
 
-// contentIn is what a component was called with.
+// contentIn returns the content that a component was called with.
 func (op *operation) contentIn(input callbacks.CallbackInput) *Content {
 	c := &Content{Operation: string(op.kind)}
 	b := builder{op.handler.conf.Media}
@@ -171,7 +171,7 @@ func (op *operation) recordContent() {
 	}
 }
 
-// redacted is what a function leaves of content: nothing, if it panics.
+// redacted returns what a function leaves of content: nothing, if it panics.
 func redacted(ctx context.Context, redact func(context.Context, *Content) *Content, c *Content) (out *Content) {
 	defer func() {
 		if recover() != nil {

@@ -123,8 +123,8 @@ func export(t *testing.T, conf Config) *receiver {
 	return c
 }
 
-// The official exporters, and a receiver that decodes what they send: nothing is lost, and nothing is said that nobody
-// wanted said.
+// The official exporters, and a receiver that decodes what they send: nothing is lost, and nothing is sent that was not
+// asked for.
 // Rules telemetry/OT-1, telemetry/OT-27, telemetry/OT-28.
 func TestHandler_OverTheWire(t *testing.T) {
 	for _, content := range []bool{false, true} {

@@ -17,7 +17,7 @@ import (
 	"github.com/weftgo/weft/ext/mcp/mcpserve"
 )
 
-// Answer is what the providers behind [Provider] say. It is a JSON object for those programs that ask for one.
+// Answer is the answer of the providers behind [Provider]. It is a JSON object for those programs that ask for one.
 const Answer = `{"name":"Ada Lovelace","age":27}`
 
 // Provider answers as the services of OpenAI, Anthropic, Gemini and Ollama, by the path of the request. A chat completion

@@ -1,5 +1,5 @@
 // Package cron has runs executed by a service that is scaled to zero, such as Cloud Run: it computes while it answers a
-// request. Whoever submits or answers a run asks for it, and a clock asks each minute for what is due.
+// request. A process that submits or answers a run asks for it, and a clock asks each minute for what is due.
 package cron
 
 import (
@@ -20,7 +20,7 @@ const (
 	stopTime = 10 * time.Second
 )
 
-// Handler executes runs for as long as a request may take, less the time that a stop takes: those of
+// Handler executes runs for as long as a request may take, less the time that a stop takes. Its requests are
 //
 //	POST /runs/{id}   one run
 //	POST /due         the runs that are due, which the clock asks for

@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/examples/recipes"
 )
 
-// Event is what the function is called with, such as by a message of SQS.
+// Event is the argument of the function, such as from a message of SQS.
 type Event struct {
 	Run string `json:"run"`
 }

@@ -1,7 +1,7 @@
 // Package catwalk is a catalogue of public models: their context windows and prices, in US dollars.
 //
 // The table is made of the data of charm.land/catwalk (MIT License, see NOTICE) and is part of the program: nothing is
-// looked up in a network, and prices are those of the day that [Date] returns. A model that is not in the table is not
+// looked up in a network, and prices are from the day that [Date] returns. A model that is not in the table is not
 // found. One whose price the data does not have, or which a subscription pays, is found without a price; only models
 // that are free by their name cost nothing.
 //

@@ -5,7 +5,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// answer is what the methods of both services send, each in some of these fields.
+// answer is the answer of the methods of both services; each sends some of these fields.
 type answer struct {
 	kit.InBand
 	Embeddings    []values     `json:"embeddings"` // batchEmbedContents

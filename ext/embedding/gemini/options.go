@@ -2,7 +2,7 @@ package gemini
 
 import "github.com/weftgo/weft/components/embedding"
 
-// callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
+// callOptions are the settings of one call: a copy of the Config's, changed by the options of the call.
 type callOptions struct{ Config }
 
 func setting(set func(*callOptions)) embedding.Option { return embedding.WrapImplSpecificOptFn(set) }

@@ -165,7 +165,7 @@ func (e *engine) Embed(
 	return e.send(ctx, body)
 }
 
-// answer is what the server sends.
+// answer is the answer of the server.
 type answer struct {
 	kit.InBand
 	Embeddings      [][]float64 `json:"embeddings"`

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// mostOutcome is the number of bytes that the outcome of a stretch may have in the history, and mostSummaries those of
-	// it that are summaries of questions.
+	// mostOutcome is the number of bytes that the outcome of a stretch may have in the history, and mostSummaries the part
+	// of them that summaries of questions may have.
 	mostOutcome   = 8 << 10
 	mostSummaries = 3 << 10
 	// mostDetails is the number of bytes that Config.Details may have.
@@ -121,7 +121,8 @@ func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.Typed
 		dispatch.WithMeter(&meter), dispatch.WithTTL(heartbeat*2/3))
 }
 
-// refused is what an error of a stretch means, when nobody knows what the run has come to.
+// refused returns the outcome or the error for a stretch that ended with err, so that the state of the run is not
+// known.
 func (e *TypedEngine[M]) refused(ctx context.Context, before checkpoint.RunInfo, err error) (outcome, error) {
 	id := before.ID
 	var busy *checkpoint.BusyError
@@ -134,7 +135,7 @@ func (e *TypedEngine[M]) refused(ctx context.Context, before checkpoint.RunInfo,
 		return outcome{}, e.broken(ctx, id, err)
 	}
 	if info, exists, err := e.d.Inspect(ctx, id); err == nil && exists && info.Owner == "" && info.Key != "" {
-		// Another run of its key is in front. Whoever executes that one signals when it ends.
+		// Another run of its key is in front. The worker that executes that one signals when it ends.
 		o, err := e.outcome(ctx, info)
 		o.WakeIn = lookAtKey
 		return o, err
@@ -182,7 +183,7 @@ func (e *TypedEngine[M]) signalNext(ctx context.Context, key string) error {
 	return e.signal(ctx, next, Changed{})
 }
 
-// outcome is what the workflow is given of a run.
+// outcome returns what the workflow is told about a run.
 func (e *TypedEngine[M]) outcome(ctx context.Context, info checkpoint.RunInfo) (outcome, error) {
 	o := outcome{Agent: cut(info.Agent, longestSummary), Tenant: cut(info.Tenant, longestSummary), Status: info.Status, Details: e.describe(info)}
 	switch info.Status {
@@ -230,7 +231,7 @@ func (e *TypedEngine[M]) questions(ctx context.Context, info checkpoint.RunInfo,
 	return err
 }
 
-// room is what is left of an outcome for questions.
+// room counts the bytes that are left of an outcome for questions.
 type room struct{ outcome, summaries int }
 
 // take reports whether there is room for a question, if need be without its summary, and without whom it waits for.
@@ -368,7 +369,7 @@ func (e *TypedEngine[M]) resume(ctx context.Context, id string) error {
 	return e.control(ctx, id, e.continueRun(ctx, id))
 }
 
-// control is what an error of the store means for a request: the store refuses it, or could not be reached.
+// control returns the error of a request for an error of the store, which refuses it or could not be reached.
 func (e *TypedEngine[M]) control(ctx context.Context, id string, err error) error {
 	refused := func(errType, why string) error {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("run %q: %s", id, why), errType, nil)

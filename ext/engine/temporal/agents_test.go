@@ -71,7 +71,7 @@ func says(name, text string) tool.BaseTool {
 	return toolNamed(name, func(context.Context) (string, error) { return text, nil })
 }
 
-// asks is a tool that asks somebody.
+// asks returns a tool that asks a person.
 func asks(name string) tool.BaseTool {
 	return toolNamed(name, func(ctx context.Context) (string, error) {
 		if _, answered, answer := tool.GetResumeContext[string](ctx); answered {

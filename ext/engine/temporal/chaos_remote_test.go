@@ -34,7 +34,7 @@ import (
 // chaosStandalone has a worker process call its tool as an activity without a workflow.
 const chaosStandalone = "WEFT_TEMPORAL_TEST_STANDALONE"
 
-// remoteConf is that of the processes whose payments Temporal makes.
+// remoteConf is the configuration of the processes whose payments Temporal makes.
 var remoteConf = temporalengine.Config{TaskQueue: "remote", IDPrefix: "remote/", Heartbeat: chaosTTL,
 	StopGrace: 5 * time.Second}
 
@@ -102,8 +102,8 @@ func TestChaos_RemoteChild(t *testing.T) {
 	select {} // until it is killed
 }
 
-// TestChaos_RemoteToolIsCalledOnce although the workers of its runs and of its calls are killed: whoever takes a run over
-// waits for the call that was begun, and does not make another one.
+// TestChaos_RemoteToolIsCalledOnce although the workers of its runs and of its calls are killed: a worker that takes a
+// run over waits for the call that was begun, and does not make another one.
 // Rule temporal/W10.
 func TestChaos_RemoteToolIsCalledOnce(t *testing.T) {
 	if testing.Short() {

@@ -59,7 +59,7 @@ func chaosSize() int {
 	return 60
 }
 
-// chaosConf is that of all processes.
+// chaosConf is the configuration of all processes.
 var chaosConf = temporalengine.Config{TaskQueue: "chaos", IDPrefix: "chaos/", Heartbeat: chaosTTL,
 	StopGrace: 5 * time.Second}
 

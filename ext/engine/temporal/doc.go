@@ -14,7 +14,7 @@
 // waits, for a person, a timer or another run, nothing is held but the workflow. If a worker dies, Temporal misses its
 // heartbeat and gives the activity to another one, which continues after the last step that was saved.
 //
-// The store, where answers, stops and results are, decides what becomes of a run. A signal has the workflow look at it.
+// The store, which has the answers, stops and results, decides how a run continues. A signal has the workflow look at it.
 // So nothing is lost if a signal is: [TypedEngine.Reconcile] finds runs that the workflow forgot, and runs whose workflow
 // was terminated.
 package temporalengine

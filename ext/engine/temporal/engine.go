@@ -92,8 +92,8 @@ type TypedEngine[M adk.MessageType] struct {
 //   - WorkflowID: names the workflow of a run
 type Engine = TypedEngine[*schema.Message]
 
-// New makes an engine. The dispatcher of a process that executes runs needs agents, that of one that submits and
-// answers does not.
+// New makes an engine. The dispatcher of a process that executes runs needs agents, the dispatcher of a process that
+// only submits and answers does not.
 func New(c client.Client, d *dispatch.Dispatcher, conf Config) (*Engine, error) {
 	return NewTyped(c, d, conf)
 }
@@ -145,7 +145,7 @@ func (e *TypedEngine[M]) Register(w worker.Registry) {
 	register(e, w)
 }
 
-// registry is what workers and plugins have in common.
+// registry has the methods that workers and plugins have in common.
 type registry interface {
 	RegisterWorkflowWithOptions(any, workflow.RegisterOptions)
 	RegisterActivityWithOptions(any, activity.RegisterOptions)
@@ -220,8 +220,8 @@ func (e *TypedEngine[M]) checkTenant(info checkpoint.RunInfo) error {
 		info.ID, info.Tenant, e.options.Tenant)
 }
 
-// startOptions are those of a workflow. The store knows whether there is a run with the ID; that of one that was
-// removed may be given to another one, and so may the ID of the workflow.
+// startOptions returns the options to start a workflow with. The store knows whether there is a run with the ID. The ID
+// of a run that was removed may be used for another run, and so may the ID of its workflow.
 func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkflowOptions {
 	o := client.StartWorkflowOptions{ID: e.WorkflowID(info.ID), TaskQueue: e.TaskQueue(info.Queue),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
@@ -318,7 +318,7 @@ func (e *TypedEngine[M]) Continue(ctx context.Context, id string) error {
 }
 
 // continueRun is Continue without a signal to the workflow of the run itself. Children that have no workflow get one from
-// that of their parent.
+// their parent's workflow.
 func (e *TypedEngine[M]) continueRun(ctx context.Context, id string) error {
 	if err := e.d.Continue(ctx, id); err != nil {
 		return err
@@ -370,8 +370,8 @@ func (e *TypedEngine[M]) List(ctx context.Context, q checkpoint.Query) iter.Seq2
 	return e.d.List(ctx, q)
 }
 
-// Wait waits until a run is done, has failed, waits or is paused, and returns what it has come to. It returns the error
-// of ctx when that ends, and one that matches checkpoint.ErrNotFound if there is no such run.
+// Wait waits until a run is done, has failed, waits or is paused, and returns its outcome. It returns the error of ctx
+// when that ends, and one that matches checkpoint.ErrNotFound if there is no such run.
 func (e *TypedEngine[M]) Wait(ctx context.Context, id string) (dispatch.TypedOutcome[M], error) {
 	return e.d.Wait(ctx, id)
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// longestID is how long the part of a workflow's ID may be that names the run. Temporal takes 1,000 bytes in all.
+// longestID limits the part of a workflow's ID that names the run. Temporal takes 1,000 bytes in all.
 const longestID = 900
 
-// longestTenant is how long the name of a tenant may be in names. A longer one is named by its hash.
+// longestTenant limits the name of a tenant in names. A longer one is named by its hash.
 const longestTenant = 200
 
-// names is what the names of one tenant's workflows, task queues and schedules in Temporal are made of. No two tenants
-// share one, and no two runs: what is not plain text is written as %XX, and # separates the tenant from what follows.
+// names makes the names of one tenant's workflows, task queues and schedules in Temporal. No two tenants share one, and
+// no two runs: what is not plain text is written as %XX, and # separates the tenant from what follows.
 //
 //	             without a tenant   of the tenant acme
 //	a workflow   weft/ticket-7      weft/acme#ticket-7

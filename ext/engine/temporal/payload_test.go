@@ -126,7 +126,7 @@ func TestEngine_EventsDoNotGoThroughTemporal(t *testing.T) {
 	}
 }
 
-// TestEngine_AWorkerExecutesAsManyRunsAsItHasSlots, and those that wait for somebody have none.
+// TestEngine_AWorkerExecutesAsManyRunsAsItHasSlots, and runs that wait for a person take none.
 // Rule temporal/W17.
 func TestEngine_AWorkerExecutesAsManyRunsAsItHasSlots(t *testing.T) {
 	c := dial(t, serverAddress(t))

@@ -16,7 +16,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// overdueAfter is for how long a run may be due before Reconcile asks why nobody executes it.
+// overdueAfter is the time for which a run may be due before Reconcile asks why no worker executes it.
 const overdueAfter = time.Minute
 
 // ErrTerminated is the reason for which a run failed whose workflow was terminated.
@@ -31,10 +31,10 @@ type Reconciled struct {
 }
 
 // Reconcile mends what was missed: runs that were submitted, answered or continued by a process that died before it
-// could say so to Temporal are executed, and runs whose workflow was terminated have failed, with [ErrTerminated]; of
-// those not runs with an ID of more than 800 bytes. It also removes runs and events that are kept no longer, for two
-// minutes at most (see dispatch.TypedDispatcher.Sweep): nobody else does. It blocks while it looks through the runs that
-// have not ended, and may be called at any time, by any process; see [TypedEngine.ScheduleReconcile].
+// could say so to Temporal are executed, and runs whose workflow was terminated have failed, with [ErrTerminated],
+// except runs with an ID of more than 800 bytes. It also removes runs and events that are kept no longer, for two
+// minutes at most (see dispatch.TypedDispatcher.Sweep): nothing else does. It blocks while it looks through the runs
+// that have not ended, and may be called at any time, by any process; see [TypedEngine.ScheduleReconcile].
 //
 // What concerns one run does not keep it from looking at the others: the error is all of them.
 func (e *TypedEngine[M]) Reconcile(ctx context.Context) (Reconciled, error) {
@@ -99,7 +99,7 @@ func (e *TypedEngine[M]) mend(ctx context.Context, run checkpoint.RunInfo) (sign
 	return true, e.signal(ctx, run, Changed{})
 }
 
-// failTerminated has the runs fail whose workflow was terminated, and that nobody holds any more.
+// failTerminated fails the runs whose workflow was terminated and that no process holds any more.
 func (e *TypedEngine[M]) failTerminated(ctx context.Context) (failed int, err error) {
 	var errs []error
 	names := e.options.names()

@@ -64,10 +64,10 @@ type RemoteCall struct {
 	Key string
 }
 
-// RemoteTool makes a tool of whose calls Temporal keeps account: each call is a workflow of one activity, or an
-// activity, whose ID is the idempotency key of the call. A call that is repeated, by whoever took the run over, is not
-// made again but waited for. So what became of a call whose worker died is never unknown. The tool can be called in runs
-// that are saved at every step only.
+// RemoteTool makes a tool whose calls Temporal records: each call is a workflow of one activity, or an activity, whose
+// ID is the idempotency key of the call. A call that is repeated, by any process that took the run over, is not made
+// again but waited for. So the outcome of a call whose worker died is never unknown. The tool can be called in runs that
+// are saved at every step only.
 func RemoteTool(c client.Client, info *schema.ToolInfo, o RemoteOptions) (tool.InvokableTool, error) {
 	switch {
 	case c == nil:
@@ -97,7 +97,7 @@ func RemoteTool(c client.Client, info *schema.ToolInfo, o RemoteOptions) (tool.I
 	return &remoteTool{c, info, o}, nil
 }
 
-// errTypeTooLarge is how the SDK's workers name a result that is too large.
+// errTypeTooLarge is the type of the error by which the SDK's workers report a result that is too large.
 const errTypeTooLarge = "payloadSizeError"
 
 // withoutLargeResults is a policy that does not try a call again whose result is too large: it would be made again and

@@ -16,7 +16,7 @@ import (
 )
 
 // TestRun_ReplaysHistoriesOfEarlierVersions. The histories were made by a Temporal server: the tests of the engine
-// write them with -record. Those of a release are kept.
+// write them with -record. Histories of releases are kept.
 // Rule temporal/W13.
 func TestRun_ReplaysHistoriesOfEarlierVersions(t *testing.T) {
 	histories, err := filepath.Glob(filepath.Join("testdata", "*.json"))

@@ -29,7 +29,7 @@ import (
 
 var record = flag.Bool("record", false, "write the histories in testdata")
 
-// comesTo waits until a run has come to a status.
+// comesTo waits until a run has a status.
 func comesTo(t *testing.T, e *temporalengine.Engine, id string, status checkpoint.Status) dispatch.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -219,7 +219,7 @@ func TestEngine_ARunThatIsContinuedAloneSignalsItsEnd(t *testing.T) {
 	require.Error(t, c.GetWorkflow(t.Context(), e.WorkflowID(child), "").Get(t.Context(), nil))
 	require.NoError(t, e.Continue(t.Context(), child))
 	statusIs(t, c, e.WorkflowID(child), checkpoint.Waiting)
-	// Another workflow of the parent finds that of the child.
+	// Another workflow of the parent finds the child's.
 	require.NoError(t, c.CancelWorkflow(t.Context(), e.WorkflowID("r"), ""))
 	require.Error(t, c.GetWorkflow(t.Context(), e.WorkflowID("r"), "").Get(t.Context(), nil))
 	require.NoError(t, e.Continue(t.Context(), "r"))

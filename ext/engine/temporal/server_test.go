@@ -96,7 +96,7 @@ func stopServer() {
 	}
 }
 
-// serverAddress is that of the shared server.
+// serverAddress returns the address of the shared server.
 func serverAddress(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {

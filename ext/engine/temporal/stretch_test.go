@@ -73,8 +73,8 @@ func TestEngine_ACallMayTakeLongerThanAHeartbeat(t *testing.T) {
 	require.Empty(t, work.entered)
 }
 
-// TestEngine_AnActivityThatIsPausedStopsAtASafePoint, as by somebody who looks at the pages of Temporal, and continues
-// when it is unpaused. One that is reset continues by itself.
+// TestEngine_AnActivityThatIsPausedStopsAtASafePoint, as by an operator on the pages of Temporal, and continues when it
+// is unpaused. One that is reset continues by itself.
 // Rule temporal/W7.
 func TestEngine_AnActivityThatIsPausedStopsAtASafePoint(t *testing.T) {
 	c := dial(t, serverAddress(t))

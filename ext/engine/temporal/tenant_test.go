@@ -41,7 +41,7 @@ func TestEngine_TenantsDoNotShareWorkflows(t *testing.T) {
 	}
 }
 
-// TestEngine_RefusesRunsOfAnotherTenant than that of its configuration: their workflows would be those of others.
+// TestEngine_RefusesRunsOfAnotherTenant than its configuration has: their workflows would belong to that tenant.
 // Rule temporal/W2.
 func TestEngine_RefusesRunsOfAnotherTenant(t *testing.T) {
 	d := dispatch.New(checkpoint.Scope(checkpoint.NewMemoryStore(), "acme"), dispatch.Config{})

@@ -11,7 +11,7 @@ import (
 
 // Names in Temporal. They are in the histories of workflows, and do not change.
 const (
-	// RunWorkflow is the type of the workflow [Run], ReconcileWorkflow that of the one that calls Reconcile.
+	// RunWorkflow is the type of the workflow [Run], ReconcileWorkflow the type of the one that calls Reconcile.
 	RunWorkflow       = "weft.Run"
 	ReconcileWorkflow = "weft.Reconcile"
 	// AnswerUpdate is the update that answers a question; its argument is an [Answer].
@@ -44,8 +44,9 @@ const (
 	ErrTypeAnswered   = "weft.Answered"
 	// ErrTypeInvalid is a mistake of the caller, such as an answer that is no JSON.
 	ErrTypeInvalid = "weft.Invalid"
-	// ErrTypeBusy, ErrTypeMoved, ErrTypeNotMine and ErrTypeBroken are why a stretch is tried again: somebody else has the
-	// run, its worker ends, the worker does not know the agent, the store could not be reached or somebody took the run.
+	// ErrTypeBusy, ErrTypeMoved, ErrTypeNotMine and ErrTypeBroken are why a stretch is tried again: another process has
+	// the run, its worker ends, the worker does not know the agent, the store could not be reached or another process
+	// took the run.
 	ErrTypeBusy    = "weft.Busy"
 	ErrTypeMoved   = "weft.Moved"
 	ErrTypeNotMine = "weft.NotMine"
@@ -54,12 +55,12 @@ const (
 
 // RunOptions configures how the workflow of a run executes it. The zero value works.
 type RunOptions struct {
-	// TaskQueue is the task queue of the workers, and IDPrefix begins the IDs of workflows. The defaults are those of
-	// [Config]. Tenant is that of [Config].
+	// TaskQueue is the task queue of the workers, and IDPrefix begins the IDs of workflows. They have the defaults of
+	// [Config]. Tenant is as in [Config].
 	TaskQueue string
 	IDPrefix  string
 	Tenant    string `json:",omitempty"`
-	// Heartbeat, StretchTimeout, StopGrace, RetryPolicy and SearchAttributes are those of [Config].
+	// Heartbeat, StretchTimeout, StopGrace, RetryPolicy and SearchAttributes are as in [Config].
 	Heartbeat        time.Duration
 	StretchTimeout   time.Duration
 	StopGrace        time.Duration
@@ -158,11 +159,12 @@ type Changed struct {
 // stretchInput is the argument of the activity that executes a run.
 type stretchInput struct {
 	ID string
-	// Detached: the workflow is not that of a child, so that whoever waits for the run has to be signaled when it ends.
+	// Detached: the workflow was not started as a child's, so that a run that waits for this one has to be signaled
+	// when it ends.
 	Detached bool
 }
 
-// outcome is what a stretch has come to. Times are relative: clocks of workers and of Temporal need not agree.
+// outcome is the outcome of a stretch. Times are relative: clocks of workers and of Temporal need not agree.
 type outcome struct {
 	Agent, Tenant string            `json:",omitempty"`
 	Status        checkpoint.Status // ready, waiting, paused, done or failed

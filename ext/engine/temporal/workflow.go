@@ -24,8 +24,8 @@ const mostAnswer = 64 << 10
 // for, and has it executed again, until it ends. A run that is done is a [RunResult], one that has failed an error of
 // type [ErrTypeFailed]. Canceling the workflow stops the run, which can be continued later.
 //
-// It decides nothing: each stretch reads from the store what has become of the run. So a signal may be repeated, or
-// come too late.
+// It decides nothing: each stretch reads the state of the run from the store. So a signal may be repeated, or come too
+// late.
 //
 // A change of this workflow must be replayed against the histories in testdata, and needs a workflow.GetVersion where
 // it does something else than before.
@@ -57,7 +57,7 @@ func Run(ctx workflow.Context, in RunInput) (RunResult, error) {
 	}
 }
 
-// childState is what a workflow knows of the workflow of a run that its run waits for.
+// childState is the state, as a workflow knows it, of the workflow of a run that its run waits for.
 //
 //	from      to        when
 //	(none)    attached  it is started
@@ -76,7 +76,7 @@ const (
 // run is the state of a workflow. Its coroutines are never executed at the same time.
 type run struct {
 	in RunInput
-	// seen is what the last stretch has come to.
+	// seen is the outcome of the last stretch.
 	seen outcome
 	// stretching: an activity executes the run.
 	stretching bool
@@ -156,7 +156,7 @@ func (r *run) control(ctx workflow.Context, activity string, input any) {
 	r.look = true
 }
 
-// pause stops the run because its workflow was canceled. Those of its children are canceled when it ends.
+// pause stops the run because its workflow was canceled. The workflows of its children are canceled when it ends.
 func (r *run) pause(ctx workflow.Context) {
 	r.control(ctx, stopActivity, stopInput{r.in.ID,
 		Stop{Timeout: r.in.Options.StopGrace, Reason: "its workflow was canceled"}})
@@ -214,8 +214,8 @@ func (r *run) isAnswered(p Point) bool {
 	return p.Answered || r.answered[p.ID] || r.children[p.Child] == childEnded
 }
 
-// hasAnswers reports whether the run has the answers that it needs: those of all questions that are not optional, and
-// at least one. If not all questions are known, each answer may be the last one.
+// hasAnswers reports whether the run has the answers that it needs: to all questions that are not optional, and at
+// least one. If not all questions are known, each answer may be the last one.
 func (r *run) hasAnswers() bool {
 	if r.seen.More > 0 {
 		return len(r.answered) > 0
@@ -276,7 +276,7 @@ func (r *run) mayContinueAsNew(ctx workflow.Context, stretches int) bool {
 	return !r.controlling && r.stops.Len() == 0 && r.continues.Len() == 0 && workflow.AllHandlersFinished(ctx)
 }
 
-// status is what the workflow knows.
+// status returns the status of the run as the workflow knows it.
 func (r *run) status() Status {
 	s := Status{ID: r.in.ID, Agent: r.seen.Agent, Status: r.seen.Status, Waiting: slices.Clone(r.seen.Waiting),
 		More: r.seen.More}

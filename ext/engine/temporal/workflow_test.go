@@ -17,7 +17,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// bench is a workflow whose activities are scripted. Its clock skips what nobody waits for.
+// bench is a workflow whose activities are scripted. Its clock skips the time until the next event.
 type bench struct {
 	*testsuite.TestWorkflowEnvironment
 	t     *testing.T
@@ -29,7 +29,7 @@ func newBench(t *testing.T) *bench {
 	suite.SetLogger(quiet{})
 	b := &bench{suite.NewTestWorkflowEnvironment(), t, time.Time{}}
 	register(&Engine{}, b)
-	// The workflow has a name of its own, so that those of its children can be scripted.
+	// The workflow has a name of its own, so that its children's workflows can be scripted.
 	b.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: "root"})
 	return b
 }
@@ -164,7 +164,7 @@ func TestRun_IsTriedAgainIfAWorkerDies(t *testing.T) {
 	b.runsUntilDone(29 * time.Second) // the third time after 1 s · 2²
 }
 
-// TestRun_NeedsTheAnswersToItsQuestions, but not those of optional ones.
+// TestRun_NeedsTheAnswersToItsQuestions, but not to optional ones.
 // Rules temporal/W6, distributed/C8.
 func TestRun_NeedsTheAnswersToItsQuestions(t *testing.T) {
 	b := newBench(t)
@@ -207,7 +207,7 @@ func TestRun_TakesAnswersByUpdate(t *testing.T) {
 	b.update(4*time.Minute, "p1", ErrTypeAnswered)
 	b.does(answerActivity, answerInput{"r1", Answer{Point: "p2", Data: json.RawMessage(`"blue"`)}},
 		temporal.NewNonRetryableApplicationError("answered", ErrTypeAnswered, nil))
-	b.update(5*time.Minute, "p2", ErrTypeAnswered) // by somebody else: it continues
+	b.update(5*time.Minute, "p2", ErrTypeAnswered) // by another caller: it continues
 	b.stretch(done, 0)
 	b.runsUntilDone(5 * time.Minute)
 }
@@ -294,7 +294,7 @@ func waitingForRuns(children ...string) outcome {
 	return o
 }
 
-// child says what becomes of the workflow of a child.
+// child scripts how the workflow of a child ends.
 func (b *bench) child(id string, takes time.Duration, err error) {
 	b.OnWorkflow(RunWorkflow, mock.Anything, mock.MatchedBy(func(in RunInput) bool { return in.ID == id })).
 		Return(func(ctx workflow.Context, in RunInput) (RunResult, error) {
@@ -315,7 +315,7 @@ func TestRun_WaitsForRuns(t *testing.T) {
 	b.runsUntilDone(2 * time.Hour)
 }
 
-// TestRun_LooksForTheEndOfARunThatItDoesNotExecute: its workflow was canceled, or it is somebody else's.
+// TestRun_LooksForTheEndOfARunThatItDoesNotExecute: its workflow was canceled, or another workflow executes it.
 func TestRun_LooksForTheEndOfARunThatItDoesNotExecute(t *testing.T) {
 	b := newBench(t)
 	b.stretch(waitingForRuns("c1"), 0)
@@ -326,7 +326,7 @@ func TestRun_LooksForTheEndOfARunThatItDoesNotExecute(t *testing.T) {
 	b.runsUntilDone(time.Hour + 2*time.Minute)
 }
 
-// TestRun_TriesAgainToExecuteARunWhoseWorkflowIsAboutToEnd, or is that of somebody else.
+// TestRun_TriesAgainToExecuteARunWhoseWorkflowIsAboutToEnd, or is another parent's.
 func TestRun_TriesAgainToExecuteARunWhoseWorkflowIsAboutToEnd(t *testing.T) {
 	b := newBench(t)
 	b.stretch(waitingForRuns("c1"), 0)

@@ -49,12 +49,12 @@ type AgentOptions struct {
 var defaultInput = json.RawMessage(`{"type":"object","properties":{"request":{"type":"string",` +
 	`"description":"What the agent is to do."}},"required":["request"]}`)
 
-// threadInput is that of one with threads.
+// threadInput is the input schema of an agent with threads.
 var threadInput = json.RawMessage(`{"type":"object","properties":{"request":{"type":"string",` +
 	`"description":"What the agent is to do."},"thread":{"type":"string","pattern":"^[A-Za-z0-9._:-]{1,128}$",` +
 	`"description":"Continues what was said under this name before, if anything was."}},"required":["request"]}`)
 
-// outputSchema is that of structured content.
+// outputSchema is the schema of structured content.
 var outputSchema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},` +
 	`"run":{"type":"string"},"usage":{"type":"object","description":"tokens",` +
 	`"additionalProperties":{"type":"integer"}}},"required":["text","run"]}`)
@@ -145,7 +145,7 @@ func (a *agentTool[M]) counted(before *schema.TokenUsage, options []adk.AgentRun
 	return used, options
 }
 
-// agentInput is what a client calls an agent with.
+// agentInput holds the arguments of a client's call of an agent.
 type agentInput struct {
 	// Request is the message of the user, and Thread "" for a call of its own.
 	Request, Thread string
@@ -160,7 +160,7 @@ func (a *agentTool[M]) input(arguments json.RawMessage) (in agentInput) {
 	return in
 }
 
-// principal is who calls, "" if nobody says.
+// principal returns the user ID of the caller's token, "" without a token.
 func principal(r *mcp.CallToolRequest) string {
 	if r.Extra != nil && r.Extra.TokenInfo != nil {
 		return r.Extra.TokenInfo.UserID
@@ -208,7 +208,7 @@ func (a *agentTool[M]) resume(
 }
 
 // offerAgain asks the client whether to try again to continue a run that an error kept from being continued, such as
-// one of its store. The answers are in the state, so that nobody has to give them twice.
+// one of its store. The answers are in the state, so that the user need not give them twice.
 func (a *agentTool[M]) offerAgain(
 	ctx context.Context, state requestState, responses mcp.InputResponseMap, err error,
 ) (*mcp.CallToolResult, error) {

@@ -59,7 +59,8 @@ func savedResponses(saved json.RawMessage) (mcp.InputResponseMap, error) {
 	return responses, nil
 }
 
-// asked is what a client is asked about an interrupt, by the IDs of requests. byURL: the client can open addresses.
+// asked returns the questions to a client about an interrupt, by the IDs of requests. byURL: the client can open
+// addresses.
 func asked(c *adk.InterruptCtx, byURL bool) (point, map[string]*mcp.ElicitParams) {
 	if q, ok := c.Info.(*mcptool.Question); ok && q != nil {
 		return passedOn(c.ID, q, byURL)

@@ -12,8 +12,8 @@ import (
 	"github.com/weftgo/weft/ext/mcp/mcpserve"
 )
 
-// A tool is not run with the zero values of what a client has left out: the client reads what is missing, as a result, so
-// that its model can mend it. No arguments and null are those of a tool that requires none.
+// A tool is not run with zero values for arguments that a client has left out: the result tells the client what is
+// missing, so that its model can mend it. Absent arguments and null are accepted by a tool that requires none.
 // Rule mcp/MS1.
 func TestAddTool_RefusesArgumentsThatDoNotFit(t *testing.T) {
 	ran := 0

@@ -118,8 +118,8 @@ type HTTPOptions struct {
 	Sessions bool
 	// SessionTimeout ends sessions that are not used. Default: 30 minutes.
 	SessionTimeout time.Duration
-	// Verify says whose a bearer token is. Its UserID is the principal that answers are bound to. Default: everybody may
-	// call, and is one principal.
+	// Verify says whose a bearer token is. Its UserID is the principal that answers are bound to. Default: every client
+	// may call, and all are one principal.
 	Verify auth.TokenVerifier
 	// Bearer configures what is asked of tokens.
 	Bearer *auth.RequireBearerTokenOptions

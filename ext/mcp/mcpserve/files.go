@@ -20,7 +20,7 @@ import (
 	"github.com/weftgo/weft/adk/filesystem"
 )
 
-// mostFiles is how many files of a backend are listed. All of them can be read.
+// mostFiles limits how many files of a backend are listed. All of them can be read.
 const mostFiles = 1_000
 
 // FilesOptions say which files are served.
@@ -128,7 +128,7 @@ func (f *files) fileOf(address string) (file string, ok bool) {
 	return path.Join(f.Root, rest), true
 }
 
-// errTooLarge is what clients read about files that are over a limit.
+// errTooLarge is the error that clients read about files that are over a limit.
 var errTooLarge = errors.New("the file is too large")
 
 func (f *files) contents(ctx context.Context, file string) (contents []*mcp.ResourceContents, err error) {
@@ -170,7 +170,7 @@ func (f *files) contents(ctx context.Context, file string) (contents []*mcp.Reso
 	return []*mcp.ResourceContents{one}, nil
 }
 
-// fail is what a client reads about an error.
+// fail returns the error that a client reads for err.
 func (f *files) fail(ctx context.Context, err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: f.server.publicText(ctx, "files", f.Name, err)}
 }

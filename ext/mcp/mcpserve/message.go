@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// readMessage is what a client gets to know of a message of a run.
+// readMessage holds what a client is told of a message of a run.
 type readMessage struct {
 	text string
 	// calls are the tools that a message of the assistant calls, and results those whose results it has.
@@ -60,8 +60,8 @@ func read[M adk.MessageType](message M) (r readMessage, ok bool) {
 	return r, false
 }
 
-// final is the last text of a run: that of its last answer, or of the result of a tool that has ended it, such as one that
-// returns directly.
+// final returns the last text of a run: the text of its last answer, or of the result of a tool that has ended it, such as
+// one that returns directly.
 type final struct {
 	answer, result string
 	endsWithTool   bool

@@ -53,7 +53,7 @@ type CallbackOutput struct {
 	attributes map[string]any
 }
 
-// TraceAttributes are attributes for a span, besides those of the input, for reading.
+// TraceAttributes returns attributes for a span, in addition to the input's. The caller must not change them.
 func (c *CallbackOutput) TraceAttributes() map[string]any { return c.attributes }
 
 // observe reports requests of clients to handlers of callbacks.
@@ -101,7 +101,7 @@ func (s *Server) observeSession(ctx context.Context, r *mcp.InitializedRequest) 
 	}()
 }
 
-// inputOf is what is reported of a request, nil for notices and for what the protocol needs for itself.
+// inputOf returns what is reported of a request, nil for notices and for what the protocol needs for itself.
 func (s *Server) inputOf(method string, r mcp.Request) *CallbackInput {
 	in := &CallbackInput{Method: method, attributes: map[string]any{"mcp.method.name": method}}
 	switch p := r.GetParams().(type) {
@@ -178,7 +178,7 @@ func (s *Server) noteClient(next http.Handler) http.Handler {
 // longestTrace bounds what a client says about its trace, in bytes.
 const longestTrace = 8 << 10
 
-// attributesOf are those of an error of the protocol, or of another.
+// attributesOf returns the attributes of an error, of the protocol or another.
 func attributesOf(err error) map[string]any {
 	var wire *jsonrpc.Error
 	if !errors.As(err, &wire) {

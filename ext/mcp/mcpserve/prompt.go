@@ -114,7 +114,7 @@ func blocks(room *bound.Room, m *schema.Message) (blocks []mcp.Content, err erro
 		part := schema.ToolOutputPart{Text: p.Text}
 		switch {
 		case p.Reasoning != nil:
-			continue // nobody else's business
+			continue // not for clients
 		case p.Image != nil:
 			part.Image = &schema.ToolOutputImage{MessagePartCommon: p.Image.MessagePartCommon}
 		case p.Audio != nil:

@@ -21,7 +21,7 @@ func failed(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// errMaxTime is what clients read about a call that Config.MaxTime has ended.
+// errMaxTime is the error that clients read about a call that Config.MaxTime has ended.
 var errMaxTime = errors.New("the call took too long")
 
 // explain is the result for an error. Its text may hold secrets, and goes to the logger.
@@ -38,7 +38,8 @@ func (s *Server) explain(ctx context.Context, name string, err error) *mcp.CallT
 	return failed(s.publicText(ctx, "tool", name, err))
 }
 
-// publicText is what clients read about an error, which itself is logged. kind and name say what failed.
+// publicText returns the text that clients read about an error, and logs the error itself. kind and name say what
+// failed.
 func (s *Server) publicText(ctx context.Context, kind, name string, err error) (text string) {
 	s.conf.Logger.WarnContext(ctx, "a request over MCP failed", kind, name, "error", err)
 	const fallback = "the call failed"
@@ -53,7 +54,7 @@ func (s *Server) publicText(ctx context.Context, kind, name string, err error) (
 	return s.conf.ErrorText(err)
 }
 
-// room is what a result may have.
+// room returns the limits of a result.
 func (s *Server) room() *bound.Room { return &bound.Room{Text: s.conf.MaxText, Media: s.conf.MaxMedia} }
 
 // bounded is as much of a text as a result may have.

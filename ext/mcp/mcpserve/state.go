@@ -22,13 +22,13 @@ const largestState = 64 << 10
 type point struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"`
-	// Info is what a decision about an approval must be bound to.
+	// Info holds the data that a decision about an approval must be bound to.
 	Info json.RawMessage `json:"info,omitempty"`
 	// Inputs are the IDs of what another MCP server asks here, each of which is a request of its own.
 	Inputs []string `json:"inputs,omitempty"`
 }
 
-// requestState is what a client brings back with its answers. It is signed, and not secret.
+// requestState is the state that a client sends back with its answers. It is signed, and not secret.
 type requestState struct {
 	Version int    `json:"v"`
 	Expires int64  `json:"exp"` // seconds since 1970
@@ -42,13 +42,13 @@ type requestState struct {
 	Points    []point `json:"points"`
 	// Given are the answers of a run that could not be continued: they wait for the client to want it tried again.
 	Given json.RawMessage `json:"given,omitempty"`
-	// Used is what the run has used until now, if that is counted.
+	// Used counts the tokens that the run has used until now, if they are counted.
 	Used *schema.TokenUsage `json:"used,omitempty"`
 }
 
 const stateVersion = 1
 
-// errState is what clients read about a state that is not accepted, whatever is wrong with it.
+// errState is the error that clients read about a state that is not accepted, whatever is wrong with it.
 var errState = errors.New("the request state is not valid any more: call the tool again without it")
 
 func hashOf(arguments []byte) string {

@@ -37,7 +37,7 @@ func (a *agentTool[M]) turn(ctx context.Context, principal, thread string) (adk.
 	if !goodThread.MatchString(thread) { // the schema says so, too, but not of names in other cases
 		return adk.AgentRunOption{}, &tool.ArgumentsError{Err: errBadThread}
 	}
-	// Nobody can name the thread of somebody else: what stands between the names is in none of them.
+	// No principal can name another's thread: the separator of the names is in none of them.
 	id := "mcp/" + url.QueryEscape(principal) + "/" + url.QueryEscape(a.opts.Name) + "/" + thread
 	store := a.opts.Conversations
 	_, exists, err := store.Get(ctx, id)

@@ -78,7 +78,7 @@ func (s *Server) AddTool(ctx context.Context, t tool.BaseTool, o ToolOptions) er
 // toolRun calls a tool.
 type toolRun func(ctx context.Context, s *Server, arguments string) (*mcp.CallToolResult, error)
 
-// runnerOf is how a tool is called: the enhanced way if it has one.
+// runnerOf returns the function that calls a tool: the enhanced way if it has one.
 func runnerOf(t tool.BaseTool) (toolRun, error) {
 	switch t := t.(type) {
 	case tool.EnhancedInvokableTool:

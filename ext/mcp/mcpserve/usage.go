@@ -11,7 +11,7 @@ import (
 	answers "github.com/weftgo/weft/utils/callbacks"
 )
 
-// tally counts what the model calls of a run use, those of agents and tools inside of it among them.
+// tally counts what the model calls of a run use, calls of agents and tools inside of it included.
 type tally struct {
 	// mu guards used, nil as long as no model has said what it used.
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ func (t *tally) add(u *schema.TokenUsage) {
 	t.used.Add(u)
 }
 
-// total is what was used until now, nil if nobody has said.
+// total returns what was used until now, nil if no model has said.
 func (t *tally) total() *schema.TokenUsage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,7 +78,7 @@ func isModel(info *callbacks.RunInfo) bool {
 		(info.Component == components.ComponentOfChatModel || info.Component == components.ComponentOfAgenticModel)
 }
 
-// usageOf is what clients read of it.
+// usageOf returns the usage in the form that clients read.
 func usageOf(u *schema.TokenUsage) *runlog.Usage {
 	if u == nil {
 		return nil

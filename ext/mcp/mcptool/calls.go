@@ -25,7 +25,7 @@ var (
 	errMaxTime = errors.New("Config.MaxTime is over")
 )
 
-// demand is what a request asks of the server.
+// demand describes a request to the server.
 type demand struct {
 	// method is the method of the protocol, and target the tool, prompt or resource that it is for, "" for lists.
 	method, target string
@@ -43,7 +43,7 @@ type demand struct {
 
 const callsTool = "tools/call"
 
-// tool is what errors call the tool, "" if the demand is not for one.
+// tool returns the name of the tool for errors, "" if the demand is not for one.
 func (d *demand) tool() string {
 	if d.method == callsTool {
 		return d.target
@@ -131,13 +131,13 @@ func (s *Server) failedRequest(ctx context.Context, kind ErrorKind, d *demand, p
 	return failed
 }
 
-// fate is what is known of a request that brought no result:
+// fate says what is known of a request that brought no result:
 //
 //	answered    the server answered with an error of the protocol: it is over
 //	undelivered the server cannot have run it, and the connection is of no use: it may be sent again
 //	refused     the server cannot have run it, and would not another time
-//	lost        nobody knows, since the answer did not arrive
-//	unreadable  nobody knows, since the answer that arrived is none
+//	lost        unknown, since the answer did not arrive
+//	unreadable  unknown, since the answer that arrived cannot be read
 type fate int
 
 const (
@@ -167,7 +167,7 @@ func fateOf(p *passage, err error, dead bool) fate {
 // again reports whether the request is sent again. repeatable: it may run twice.
 func (f fate) again(repeatable bool) bool { return f == undelivered || f == lost && repeatable }
 
-// kind is the kind of the error, other that of one that says nothing of the connection.
+// kind returns the kind of the error. other is the kind of errors that say nothing of the connection.
 func (f fate) kind(other ErrorKind, repeatable bool) ErrorKind {
 	switch {
 	case f == answered:
@@ -180,7 +180,8 @@ func (f fate) kind(other ErrorKind, repeatable bool) ErrorKind {
 	return other
 }
 
-// brokenOff is what the SDK says, and has no value for, when the stream of an answer has ended without the answer.
+// brokenOff is in the SDK's error, which is no value of its own, when the stream of an answer has ended without the
+// answer.
 const brokenOff = "request terminated without response"
 
 // isDead reports whether an error says that the connection is of no use any more. Pings cannot say that: the protocol
@@ -201,7 +202,7 @@ func isUndialled(err error) bool {
 	return errors.As(err, &network) && network.Op == "dial"
 }
 
-// pulse is how a request is kept alive: beat puts its end off.
+// pulse keeps a request alive: beat puts its end off.
 type pulse struct{ beat func() }
 
 type pulseKey struct{}
@@ -210,12 +211,12 @@ type pulseKey struct{}
 const (
 	// lateEnd limits the time that a request that is over takes to return.
 	lateEnd = time.Second
-	// mostAbandonedRequests is how many may go on although nobody waits for them any more: as long as there are more, no
-	// other one begins.
+	// mostAbandonedRequests limits the requests that are still running although no caller waits for them any more: while
+	// there are as many, no other request begins.
 	mostAbandonedRequests = 64
 )
 
-// outcome is what a function of alive has returned.
+// outcome is the result of a function that alive runs.
 type outcome[T any] struct {
 	answer T
 	err    error
@@ -281,7 +282,7 @@ type inFlight struct {
 	settled chan struct{}
 }
 
-// callTable has the calls in flight, by their progress tokens, which nobody can guess.
+// callTable has the calls in flight, by their progress tokens, which no server can guess.
 type callTable struct {
 	// mu guards the fields below.
 	mu    sync.Mutex

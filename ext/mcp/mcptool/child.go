@@ -80,7 +80,7 @@ func (s *Server) startChild() (c *child, err error) {
 	return c, nil
 }
 
-// environment is what the program gets.
+// environment returns the environment of the program.
 func (s *Server) environment() []string {
 	if s.conf.InheritEnv {
 		return append(os.Environ(), s.conf.Env...)
@@ -115,7 +115,7 @@ func (c *child) Close() error {
 		}
 		select {
 		case <-c.reported:
-		case <-time.After(time.Second): // somebody outside of the group has it
+		case <-time.After(time.Second): // a process outside of the group has it open
 		}
 		_ = c.stderr.Close()
 		_ = c.stdout.Close()

@@ -11,8 +11,9 @@ import (
 // escapes are the sequences with which programs steer terminals.
 var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|[ -/]*[0-~])|\u009b[0-?]*[ -/]*[@-~]")
 
-// clean is a text of a server as models, people and logs may have it: without sequences for terminals, without control
-// characters but those of lines and tabs, and without those that change the direction of what is around them.
+// clean returns a text of a server as models, people and logs may have it: without sequences for terminals, without
+// control characters other than line ends and tabs, and without characters that change the direction of what is around
+// them.
 func clean(text string) string {
 	if strings.IndexFunc(text, isUnsafe) < 0 {
 		return text

@@ -27,8 +27,8 @@ type Config struct {
 	Command []string
 	// Dir is the directory that the program runs in. Default: this process's.
 	Dir string
-	// Env are variables for the program, as NAME=value, besides PATH, HOME, LANG, TMPDIR, TERM, USER and SHELL of this
-	// process.
+	// Env are variables for the program, as NAME=value, in addition to PATH, HOME, LANG, TMPDIR, TERM, USER and SHELL
+	// of this process.
 	Env []string
 	// InheritEnv gives the program all variables of this process, secrets among them.
 	InheritEnv bool
@@ -42,9 +42,9 @@ type Config struct {
 	// redirect to another. An error fails the request. It may be called by several goroutines at once.
 	Header func(ctx context.Context) (http.Header, error)
 	// ListOf returns whose list of tools the context of a run, or of [Server.Tools], asks for, such as the user whose token
-	// Header sends: each has a list of its own, of which at most 1,000 are kept. Default: what one user was shown is what
-	// all are, which is right for servers that have the same tools for everybody. It may be called by several goroutines
-	// at once.
+	// Header sends: each has a list of its own, of which at most 1,000 are kept. Default: all users are shown the same
+	// list, which is right for servers that have the same tools for all users. It may be called by several goroutines at
+	// once.
 	ListOf func(ctx context.Context) string
 	// OAuth authorizes requests that the server refuses. See package auth of the SDK.
 	OAuth auth.OAuthHandler
@@ -211,7 +211,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// room is what a result may have.
+// room returns the limits of a result.
 func (c *Config) room() bound.Room { return bound.Room{Text: c.MaxText, Media: c.MaxMedia} }
 
 // headerOf asks for the headers of one request.

@@ -129,7 +129,7 @@ func (c *corpus) root() string {
 	return head + text[1:]
 }
 
-// deepest is how deep values are. At the top they are objects.
+// deepest is the depth of values. At the top they are objects.
 const deepest = 3
 
 // instance makes a value that may fit.
@@ -223,8 +223,8 @@ func schemaTexts(t *testing.T, srv *mcptool.Server) (texts map[string][]byte, to
 	return texts, tools
 }
 
-// Schemas come in, go out to other clients, and come in again there, without a loss: those of this draft are the same
-// to the digit and in the same order, those of draft 07 admit the same values.
+// Schemas come in, go out to other clients, and come in again there, without a loss: schemas of this draft are the same
+// to the digit and in the same order, schemas of draft 07 admit the same values.
 // Rule mcp/MC12.
 func TestSchemas_ComeInAndGoOutWithoutLoss(t *testing.T) {
 	c := &corpus{Rand: rand.New(rand.NewPCG(3, 7))}

@@ -90,7 +90,7 @@ func isLineBreak(r rune) bool { return r == '\n' || r == '\r' }
 // errClosed says that Close was called.
 var errClosed = errors.New("the server value was closed")
 
-// rpcError is what the server itself answered with, if it did.
+// rpcError returns the error that the server itself answered with, if it did.
 func rpcError(err error) (*jsonrpc.Error, bool) {
 	var wire *jsonrpc.Error
 	if !errors.As(err, &wire) {

@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// keptEnd is how much is kept of both ends of a message that is too large.
+// keptEnd is the number of bytes that are kept of both ends of a message that is too large.
 const keptEnd = 256
 
 // events is an event stream of a server, event by event, of which none is over a limit and each has a message that can be
@@ -25,7 +25,7 @@ type events struct {
 	log  *slog.Logger
 	// call is the ID of the request that the stream answers, nil for none.
 	call json.RawMessage
-	raw  *rawAnswer // gets the answers, nil for nobody
+	raw  *rawAnswer // gets the answers, nil if they are not wanted
 	// seen is the number of events that were passed on, and last the ID of the last one that had one.
 	seen int
 	last string

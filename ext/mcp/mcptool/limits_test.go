@@ -84,8 +84,8 @@ func (d *deaf) Close() error {
 
 func (d *deaf) SessionID() string { return "" }
 
-// Whoever waits leaves when the time is over, also from Close, whatever a transport does; and there is an end to how many
-// attempts are left behind.
+// Callers that wait return when the time is over, from Close as well, whatever a transport does; and the number of
+// attempts that are left behind is limited.
 // Rule mcp/MC7.
 func TestLimits_HoldForTransportsThatKnowNone(t *testing.T) {
 	for _, connects := range []bool{false, true} {

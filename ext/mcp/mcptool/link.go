@@ -34,11 +34,11 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// mostAbandoned is the number of attempts that may go on although nobody waits for them any more: as long as there are
-// more, no other one begins.
+// mostAbandoned limits the attempts that are still running although no caller waits for them any more: while there are
+// as many, no other attempt begins.
 const mostAbandoned = 4
 
-// longestClose is how long close waits for what does not end: longer than a program may take to stop.
+// longestClose limits how long close waits for what does not end: longer than a program may take to stop.
 const longestClose = 2*patience + 2*time.Second
 
 // session is one connection to the server.
@@ -55,7 +55,7 @@ type session struct {
 	users int
 }
 
-// attempt is one attempt to connect, for everybody who waits for it. session and err are set before done is closed.
+// attempt is one attempt to connect, for all callers that wait for it. session and err are set before done is closed.
 type attempt struct {
 	done    chan struct{}
 	session *session

@@ -29,8 +29,8 @@ const (
 
 // listCache has the lists of tools as they were last read, by whose they are: see Config.ListOf.
 type listCache struct {
-	// reading are held by whoever reads a list from the server, one for several lists. They are channels, so that waiting
-	// can be given up.
+	// reading are locks, each for several lists. A call holds one while it reads a list from the server. They are
+	// channels, so that waiting can be given up.
 	reading [16]chan struct{}
 	seed    maphash.Seed
 	// mu guards the fields below.
@@ -59,7 +59,7 @@ func newListCache() *listCache {
 	return c
 }
 
-// lock is what is held while a list is read.
+// lock returns the lock that is held while a list is read.
 func (c *listCache) lock(of string) chan struct{} {
 	return c.reading[maphash.String(c.seed, of)%uint64(len(c.reading))]
 }
@@ -105,7 +105,7 @@ func (c *listCache) put(of string, tools []*remoteTool, generation, version int,
 
 // Tools returns the tools of the server, for ToolsConfig: those that the configuration selects. The list is kept as
 // long as the server allows, and until it says that it has changed, the connection is made again, or [Server.Refresh].
-// The tools themselves can be used until Close, whatever becomes of the connection.
+// The tools themselves can be used until Close, whatever happens to the connection.
 func (s *Server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	tools, err := s.list(ctx)
 	if err != nil {
@@ -118,8 +118,8 @@ func (s *Server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	return all, nil
 }
 
-// Refresh reads the list of tools from the server: that of ctx, see Config.ListOf. The others are read when they are
-// needed next.
+// Refresh reads the list of tools from the server: the list of ctx, see Config.ListOf. Other lists are read when they
+// are needed next.
 func (s *Server) Refresh(ctx context.Context) error {
 	s.tools.forget()
 	_, err := s.list(ctx)
@@ -227,7 +227,7 @@ func (s *Server) isLastPage(ctx context.Context, method string, seen map[string]
 	return cursor == "" || seen[cursor]
 }
 
-// selected makes tools of those of a list that the configuration selects.
+// selected returns the tools of a list that the configuration selects.
 func (s *Server) selected(ctx context.Context, listed []*listedTool) ([]*remoteTool, error) {
 	var tools []*remoteTool
 	matched := make([]bool, len(s.conf.Include))

@@ -18,7 +18,7 @@ import (
 	"github.com/weftgo/weft/ext/mcp/mcptool"
 )
 
-// isCall reports whether a request is that of a tool.
+// isCall reports whether a request calls a tool.
 func isCall(r *http.Request) bool { return r.Header.Get("Mcp-Method") == "tools/call" }
 
 // losing is an HTTP server with a tool, pay, whose calls are answered by a function, and how often it was called.
@@ -66,8 +66,7 @@ func silent(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// Whatever becomes of a call that was sent, unless the server refused it or answered: nobody knows whether it ran, and it
-// is not sent again.
+// A call that was sent, and that the server neither refused nor answered, may have run or not: it is not sent again.
 // Rule mcp/MC5.
 func TestCall_WithoutAReadableAnswerHasAnUnknownOutcome(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -15,7 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childMode is what this binary does instead of tests when it runs as a program of its own.
+// childMode is the environment variable that says what this binary does instead of tests when it runs as a program of
+// its own.
 const childMode = "WEFT_MCP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case "server":
 		serveStdio()
-	case "stubborn": // a program that stops for nobody
+	case "stubborn": // a program that ignores requests to stop
 		fmt.Fprintln(os.Stderr, "cannot find the database")
 		if len(os.Args) > 1 && os.Args[1] == "dies" {
 			os.Exit(3)

@@ -9,8 +9,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// message makes a message for a model of blocks that a server gives, which become parts as those of results do. Texts
-// alone are the content of the message.
+// message makes a message for a model from blocks that a server gives, which become parts as blocks of results do.
+// Texts alone are the content of the message.
 func (c *converter) message(role mcp.Role, blocks ...mcp.Content) (*schema.Message, error) {
 	c.parts = nil
 	for _, block := range blocks {

@@ -19,7 +19,7 @@ import (
 // one within the tool of the run. Requests of one call that are made again are one.
 //
 // A connection is one, too, from when it was made to when it ended, with the type [SessionType] and without a name. Its
-// handlers are those of the context that needed it first.
+// handlers come from the context that needed it first.
 //
 // The input is a *[CallbackInput], the output a *[CallbackOutput], and errors have the method TraceAttributes, too.
 const ComponentOfClient components.Component = "MCPClient"
@@ -29,7 +29,7 @@ const SessionType = "session"
 
 // CallbackInput describes a request when it begins.
 type CallbackInput struct {
-	// Server is the name of the [Server], Method that of the protocol, and Target the tool, prompt or resource.
+	// Server is the name of the [Server], Method the method of the protocol, and Target the tool, prompt or resource.
 	Server, Method, Target string
 
 	attributes map[string]any
@@ -46,7 +46,7 @@ type CallbackOutput struct {
 	attributes map[string]any
 }
 
-// TraceAttributes are attributes for a span, besides those of the input, for reading.
+// TraceAttributes returns attributes for a span, in addition to the input's. The caller must not change them.
 func (c *CallbackOutput) TraceAttributes() map[string]any { return c.attributes }
 
 // ErrorType is the word for the error in traces and metrics: see adk.ErrorType.

@@ -86,7 +86,7 @@ func TestSessions_AreReportedToCallbacks(t *testing.T) {
 		end: map[string]any{}}}, w.sessions)
 }
 
-// Requests are reported with the names that traces have for them: those of a tool within the tool of the run, others by
+// Requests are reported with the names that traces have for them: calls of a tool within the tool of the run, others by
 // themselves.
 // Rule mcp/MC31.
 func TestRequests_AreReportedToCallbacks(t *testing.T) {

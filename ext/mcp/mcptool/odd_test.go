@@ -195,9 +195,9 @@ func seller(t *testing.T, conf mcptool.Config, calls *atomic.Int32, tools ...str
 	return open(t, conf), h
 }
 
-// A server never takes the name of a tool that the agent has, or another server, or that of a hand-over: not when the
-// first run begins, and not by changing its list before a later one. What it has besides can be used, and the program is
-// told once.
+// A server never takes the name of a tool that the agent has, or another server, or a hand-over's: not when the first
+// run begins, and not by changing its list before a later one. Its other tools can be used, and the program is told
+// once.
 // Rule mcp/MC37.
 func TestMiddleware_ATakenNameIsNeverReplaced(t *testing.T) {
 	var first, second, own atomic.Int32

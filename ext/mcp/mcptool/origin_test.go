@@ -46,8 +46,8 @@ func newNamed(t *testing.T, name string, calls *atomic.Int32, tools ...string) (
 	return srv, h
 }
 
-// A decision about a tool of one server is none about that of another one which has its name when the run continues: the
-// question is asked again, and names the other server.
+// A decision about a tool of one server does not hold for another server's tool that has its name when the run
+// continues: the question is asked again, and names the other server.
 // Rule mcp/MC38.
 func TestApproval_IsForTheServerThatItWasAskedAbout(t *testing.T) {
 	var first, second atomic.Int32

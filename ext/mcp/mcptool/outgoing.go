@@ -39,8 +39,8 @@ type unreachable struct{ err error }
 
 type connectingKey struct{}
 
-// handshake sends a request. The SDK takes every error of the first one for that of an older server, and speaks an
-// older protocol from then on; a connection that was cut, or refused while the server starts, does not say that.
+// handshake sends a request. The SDK takes every error of the first one for an older server's, and speaks an older
+// protocol from then on; a connection that was cut, or refused while the server starts, does not say that.
 func (s *Server) handshake(ctx context.Context, method string, send func() (mcp.Result, error)) (mcp.Result, error) {
 	u, connecting := ctx.Value(connectingKey{}).(*unreachable)
 	switch {

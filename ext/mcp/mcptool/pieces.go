@@ -115,7 +115,7 @@ func idOf(head, tail []byte) json.RawMessage {
 	return nil
 }
 
-// deepest is how deep a message may be nested.
+// deepest limits how deep a message may be nested.
 const deepest = 500
 
 // shallow returns a JSON text in which a text takes the place of what is nested deeper than that: readers give up the

@@ -32,20 +32,20 @@ type Progress struct {
 	Total   float64 `json:"total,omitempty"`
 	Message string  `json:"message,omitempty"`
 	// Elicitation, if not empty, is the ID of a question of the server that the user has answered on its page: see
-	// Input.ElicitationID. Done and Total are those of the notice before. It resumes nothing, and comes from all calls in
-	// flight if the protocol does not say which has asked.
+	// Input.ElicitationID. Done and Total are the values of the notice before. It resumes nothing, and comes from all
+	// calls in flight if the protocol does not say which has asked.
 	Elicitation string `json:"elicitation,omitempty"`
 }
 
-// Progress says how far the call is to whoever does not know the type: a log of the run records it as progress. call is
-// the ID of the model's call, and total 0 if it is not known.
+// Progress returns how far the call is, for callers that do not know the type: a log of the run records it as progress.
+// call is the ID of the model's call, and total 0 if it is not known.
 func (p *Progress) Progress() (call string, done, total float64, message string) {
 	return p.CallID, p.Done, p.Total, p.Message
 }
 
 func init() { schema.RegisterName[*Progress]("_weft_mcptool_progress") }
 
-// publish sends an event among those of the run, of whichever kind of message it is. Outside of a run it does nothing.
+// publish sends an event to the run, whichever kind of message it has. Outside of a run it does nothing.
 func (s *Server) publish(ctx context.Context, t *remoteTool, p Progress) {
 	p.Server, p.Tool, p.CallID = s.conf.Name, t.info.Name, compose.GetToolCallID(ctx)
 	if sendEvent[*schema.Message](ctx, &p) != nil {

@@ -30,7 +30,7 @@ type serverPrompt struct {
 
 // Prompt returns a prompt of the server as a template. It asks the server each time, and gives it the variables that
 // the prompt declares, as texts; one that is required and missing is an error that names it. Blocks of the prompt
-// become parts of the messages as those of results do, within the same limits.
+// become parts of the messages as blocks of results do, within the same limits.
 func (s *Server) Prompt(name string) prompt.ChatTemplate { return &serverPrompt{s, name} }
 
 // Format has the server fill the prompt in.

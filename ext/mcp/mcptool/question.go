@@ -77,7 +77,7 @@ type Answer struct {
 // Answers are answers by the IDs of the inputs. What is not answered is asked again.
 type Answers map[string]Answer
 
-// waiting is what the run remembers of a call that the server has asked something about.
+// waiting holds what the run remembers of a call that the server has asked something about.
 type waiting struct {
 	Server, Tool, Arguments string
 	// RequestState is the server's own, and goes back to it as it came.
@@ -237,7 +237,7 @@ func (w *waiting) params() (p mcp.CallToolParams, err error) {
 	return p, err
 }
 
-// rounds calls until there is a result, or something is asked that only somebody else can answer.
+// rounds calls until there is a result, or a question that this process cannot answer.
 func (t *remoteTool) rounds(ctx context.Context, w *waiting) (*mcp.CallToolResult, error) {
 	protocol := func(err error) error { return t.server.fail(ctx, Protocol, t.raw, err) }
 	for busy := 0; ; {

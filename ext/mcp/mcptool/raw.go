@@ -31,7 +31,7 @@ func rawOf(ctx context.Context) *rawAnswer {
 	return a
 }
 
-// keep keeps the result of a message, if it is an answer and somebody wants it. The result is not copied.
+// keep keeps the result of a message, if it is an answer and a caller wants it. The result is not copied.
 func (a *rawAnswer) keep(m jsonrpc.Message) {
 	r, isResponse := m.(*jsonrpc.Response)
 	if a == nil || !isResponse || r.Result == nil {
@@ -42,7 +42,7 @@ func (a *rawAnswer) keep(m jsonrpc.Message) {
 	a.results = append(a.results, r.Result)
 }
 
-// result is what was kept last, nil for nothing.
+// result returns the result that was kept last, nil for none.
 func (a *rawAnswer) result() json.RawMessage {
 	if a == nil {
 		return nil
@@ -55,7 +55,7 @@ func (a *rawAnswer) result() json.RawMessage {
 	return a.results[len(a.results)-1]
 }
 
-// rawTool is what is needed of a tool as it came.
+// rawTool has the fields that are needed of a tool as it came.
 type rawTool struct {
 	Name         string          `json:"name"`
 	InputSchema  json.RawMessage `json:"inputSchema"`

@@ -16,7 +16,7 @@ import (
 // mostListed bounds lists of prompts and resources.
 const mostListed = 1_000
 
-// errAsksThere is what a question is answered with that does not belong to a call of a tool.
+// errAsksThere answers a question that does not belong to a call of a tool.
 var errAsksThere = errors.New("the server asks something, which only calls of tools can wait for")
 
 // pageOf is one page of a list, and the cursor of the next, "" if it is the last.

@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Sampling lets a server ask a model, at the cost of whoever has the model.
+// Sampling lets a server ask a model, at the cost of the model's owner.
 type Sampling struct {
 	// Model answers. Required.
 	Model model.BaseChatModel
@@ -66,7 +66,7 @@ func (s *Sampling) ask(ctx context.Context, p *mcp.CreateMessageWithToolsParams)
 	return result, nil
 }
 
-// samplingMessages are what the model is asked.
+// samplingMessages returns the messages for the model.
 func samplingMessages(p *mcp.CreateMessageWithToolsParams) (messages []*schema.Message, err error) {
 	switch {
 	case p == nil || len(p.Messages) == 0:
@@ -130,7 +130,7 @@ func (s *Sampling) generate(
 	return answer, err
 }
 
-// capabilities are what servers since 2026-07-28 may ask in a result.
+// capabilities returns what servers since 2026-07-28 may ask in a result.
 func (s *Server) capabilities() *mcp.ClientCapabilities {
 	c := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 		Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}}

@@ -124,7 +124,7 @@ func calls(answer func(n int, params json.RawMessage) string) func(string, json.
 	}
 }
 
-// An error about the parameters is for the model, as those of unknown tools are, which have the same code.
+// An error about the parameters is for the model, as errors about unknown tools are, which have the same code.
 // Rule mcp/MC18.
 func TestCall_ThatIsRefusedForItsParametersIsAResult(t *testing.T) {
 	refuses := func(code int) mcptool.Config {

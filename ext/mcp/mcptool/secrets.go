@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// shortestSecret is how long a text is, in bytes, that is hidden: shorter ones are in many texts by chance.
+// shortestSecret is the least length in bytes of a text that is hidden: shorter ones are in many texts by chance.
 const shortestSecret = 8
 
-// secretsIn are the texts in the headers and the address of a request that nobody else may read.
+// secretsIn returns the texts in the headers and the address of a request that no one else may read.
 func secretsIn(own http.Header, r *http.Request) (secrets []string) {
 	for _, values := range own {
 		secrets = append(secrets, values...)
@@ -27,7 +27,7 @@ func secretsIn(own http.Header, r *http.Request) (secrets []string) {
 	return append(secrets, secretsOf(r.URL)...)
 }
 
-// secretsOf are those of an address: keys are often in its query.
+// secretsOf returns the secrets in an address: keys are often in its query.
 func secretsOf(u *url.URL) (secrets []string) {
 	if u == nil {
 		return nil

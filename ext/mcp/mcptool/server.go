@@ -20,7 +20,7 @@ type Server struct {
 	calls callTable
 	subs  subscriptions
 	logs  logGate
-	// abandoned counts the requests that go on although nobody waits for them any more.
+	// abandoned counts the requests that are still running although no caller waits for them any more.
 	abandoned atomic.Int32
 	// told has the tools that were said to be left out, as values of NameTaken.
 	told sync.Map

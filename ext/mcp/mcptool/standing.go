@@ -36,7 +36,7 @@ type standing struct {
 // errNoStream says that the server does not have the stream.
 var errNoStream = errors.New("the server has no stream of notices")
 
-// response is what the SDK gets at once.
+// response returns the response that the SDK gets at once.
 func (s *standing) response() *http.Response {
 	return &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        http.Header{"Content-Type": {"text/event-stream"}},

@@ -58,7 +58,7 @@ func (t *subscriptions) changed(uri string) {
 	}
 }
 
-// missed notes that nobody knows what has changed.
+// missed marks every subscription as changed, since notices may have been lost.
 func (t *subscriptions) missed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,7 @@ func take(c chan struct{}) {
 }
 
 // Subscribe calls a function when it begins, whenever the server says that a resource or a part of it has changed, and
-// after each connection that was lost, since nobody knows what was missed. Changes while it runs are one. Subscribe
+// after each connection that was lost, since notices may have been missed. Changes while it runs are one. Subscribe
 // returns when ctx ends, with its error; when the function returns an error, with that; or with a *[CallError] when the
 // server does not take the subscription, or the Server is closed. There can be one for a resource at a time.
 func (s *Server) Subscribe(ctx context.Context, uri string, changed func(ctx context.Context) error) error {

@@ -109,7 +109,7 @@ func TestSubscribe_SurvivesARestartOfTheServer(t *testing.T) {
 	srv := open(t, mcptool.Config{URL: web.URL})
 	calls, stop := subscribe(t, srv)
 	comes(t, calls)
-	require.NoError(t, web.Listener.Close()) // nobody is let in any more
+	require.NoError(t, web.Listener.Close()) // takes no more connections
 	web.CloseClientConnections()
 	web.Close()
 	listener, err = net.Listen("tcp", listener.Addr().String())

@@ -70,7 +70,8 @@ func (s *Server) leftOut(ctx context.Context, taken []*NameTaken) error {
 // reserved are the names of tools that an agent gets without listing them.
 var reserved = []string{adk.TransferToAgentToolName, "exit"}
 
-// free returns the tools whose names nobody has in a run, and takes their names. names are those that are taken, by what.
+// free returns the tools whose names are not taken in a run, and takes their names. names has the taken names and what
+// has taken them.
 func free(ctx context.Context, tools []*remoteTool, names map[string]string) (kept []*remoteTool, err error) {
 	for _, t := range tools {
 		by, isTaken := names[t.info.Name]

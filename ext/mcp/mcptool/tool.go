@@ -99,10 +99,10 @@ func Annotations(info *schema.ToolInfo) *mcp.ToolAnnotations {
 }
 
 // AskDestructive returns what approval.Config takes as Ask: it has calls approved of all tools of the servers, or of all
-// servers if none is given, that may destroy something, which are those that do not say otherwise. It goes by what the
-// tool said when the run began, whatever the server lists by now, also where the model calls it by an alias. Tools of
-// nobody's server are not asked for; a call of a tool that the run does not have is, and so is every call outside of a
-// run. It asks no server, and does not fail.
+// servers if none is given, that may destroy something, which are all that do not say otherwise. It goes by what the
+// tool said when the run began, whatever the server lists by now, also where the model calls it by an alias. Tools that
+// belong to no server are not asked for; a call of a tool that the run does not have is, and so is every call outside of
+// a run. It asks no server, and does not fail.
 func AskDestructive(servers ...*Server) func(context.Context, *adk.ToolContext, string) (bool, error) {
 	names := map[string]bool{}
 	for _, s := range servers {

@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// wire is what one connection runs over.
+// wire is the transport of one connection.
 type wire struct {
 	transport mcp.Transport
 	// describe adds to an error what is known of the end of the connection, such as what the program last wrote.
@@ -30,7 +30,7 @@ type wire struct {
 	// most is the number of bytes that a message may have.
 	most int
 	log  *slog.Logger
-	// missed says that nobody knows what the server has said by itself for a while.
+	// missed is called when notices of the server may have been lost for a while.
 	missed func()
 	// authorizes: the SDK answers a refusal with an authorization, and sends the request again.
 	authorizes bool
@@ -83,7 +83,7 @@ func (s *Server) wire(ctx context.Context) (*wire, error) {
 	return w, nil
 }
 
-// passage is what is known of the way of one request. It is in the context of the request.
+// passage tracks one request on its way to the server. It is in the context of the request.
 type passage struct {
 	// sent: the request may have left the process as a whole.
 	sent atomic.Bool
@@ -148,7 +148,7 @@ func (p *passage) refused(err error) bool {
 // lines writes messages, each of which is one JSON value and a line break.
 type lines struct{ io.WriteCloser }
 
-// cutLine is the error of a write that broke off inside of its value. Nobody can have read the message.
+// cutLine is the error of a write that broke off inside of its value. The other side cannot have read the message.
 type cutLine struct{ error }
 
 func (c *cutLine) Unwrap() error { return c.error }
@@ -197,7 +197,7 @@ func (c *markingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 const stuckWrite = time.Second
 
 // Write writes a message. Streams know nothing of contexts: if the other side does not read, the connection is closed,
-// since nobody can say how much of the message is out.
+// since it is not known how much of the message was sent.
 func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error {
 	written := make(chan struct{})
 	defer close(written)

@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// largestRefusal is how much is read of what a server says when it refuses a request.
+// largestRefusal limits how much is read of a server's answer that refuses a request.
 const largestRefusal = 64 << 10
 
 // client is a copy of a client that notes the way of requests, adds headers to those for one host, and keeps what is wrong
@@ -95,7 +95,7 @@ func (l *limited) Close() error {
 	return l.ReadCloser.Close()
 }
 
-// answered sends a request, and returns an answer that can be read, or an error that is only that of this request.
+// answered sends a request, and returns an answer that can be read, or an error of this request alone.
 func (t *markingTripper) answered(r *http.Request) (*http.Response, error) {
 	q := contentOf(r)
 	response, err := t.send(r)
@@ -145,7 +145,7 @@ func (t *markingTripper) send(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// content is what a request of HTTP carries.
+// content has the fields that are read of the body of an HTTP request.
 type content struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`

@@ -25,7 +25,7 @@ func recordedSearch(t testing.TB) []byte {
 	return nil
 }
 
-// searched returns a question whose answer is that of a recording.
+// searched returns a question whose answer is the answer of a recording.
 func searched(t testing.TB) (ask func(), size int) {
 	body := string(recordedSearch(t))
 	transport := roundTrip(func(req *http.Request) (*http.Response, error) { return whole(body)(req) })

@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/schema/claude"
 )
 
-// wireBlock is what of a block of an answer has a place in a message.
+// wireBlock holds the fields of a block of an answer that have a place in a message.
 type wireBlock struct {
 	Type       string            `json:"type"`
 	Text       string            `json:"text"`
@@ -35,7 +35,7 @@ type answerBlock struct {
 	nth int // its place among the blocks that the server began, from 1
 	// raw is the block as it began.
 	raw json.RawMessage
-	// input is what came of the arguments since.
+	// input holds the pieces of the arguments that came since.
 	input strings.Builder
 	// keep says that texts are kept, too, for wire.
 	keep     bool
@@ -237,7 +237,7 @@ func (b *answerBlock) end() *schema.ContentBlock {
 	return nil
 }
 
-// arguments returns those of a call, always some.
+// arguments returns the arguments of a call, never an empty text.
 func (b *answerBlock) arguments() string {
 	switch {
 	case b.input.Len() > 0:

@@ -17,8 +17,8 @@ type Backend interface {
 	System() string
 	// BaseURL is the address of requests if Config.BaseURL is not set.
 	BaseURL() string
-	// Omits lists the fields that the service does not take: names of fields of the request, and "tools.name" for those
-	// of tools. They are left out, or it is an error if somebody set them.
+	// Omits lists the fields that the service does not take: names of fields of the request, and "tools.name" for
+	// fields of tools. They are left out, or are an error if the application set them.
 	Omits() []string
 	// Prepare gives a request the form that the service wants. An error that wraps errors.ErrUnsupported says that the
 	// service has no such request.

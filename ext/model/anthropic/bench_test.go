@@ -25,7 +25,7 @@ func benchStream() string {
 	return sse(messageEvents("end_turn", textEvents(0, pieces...))...)
 }
 
-// BenchmarkChunk is what the adapter spends on a chunk of text: reading the events and making messages of them.
+// BenchmarkChunk measures what the adapter spends on a chunk of text: reading the events and making messages of them.
 func BenchmarkChunk(b *testing.B) {
 	body := benchStream()
 	m := newAgentic(b, roundTrip(nil))

@@ -17,13 +17,13 @@ const (
 	// is sent for them: "citations", "context" and "title" of documents, "strict" of tools, and whatever the API knows.
 	ExtraFieldsKey = "anthropic_extra_fields"
 
-	redactedKey  = "anthropic_redacted"  // the data of thinking that nobody may read
+	redactedKey  = "anthropic_redacted"  // the encrypted data of redacted thinking
 	citationsKey = "anthropic_citations" // the citations of a text, one JSON object behind the other
 	callerKey    = "anthropic_caller"    // who called a tool, if not the model itself
 	containerKey = "anthropic_container" // of a message: the container that its code ran in
 )
 
-// opaqueKeys are what only the service understands that gave it.
+// opaqueKeys are the keys of values that only the service that gave them understands.
 var opaqueKeys = []string{RawBlockKey, ExtraFieldsKey, redactedKey, citationsKey, callerKey, containerKey}
 
 // withExtra sets what the Extra of a block says about how it is sent.

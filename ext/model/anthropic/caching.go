@@ -98,11 +98,11 @@ func SetToolInfoBreakpoint(t *schema.ToolInfo) *schema.ToolInfo {
 	return SetToolInfoCacheControl(t, nil)
 }
 
-// maxMarkers is the number of markers that a request may have, that of the server's own caching included.
+// maxMarkers is the number of markers that a request may have, the marker of the server's own caching included.
 const maxMarkers = 4
 
-// setCaching puts the markers into the request: those of the application, which are in the pieces already, and as many
-// of the automatic ones as there is room for.
+// setCaching puts the markers into the request: the application's, which are in the pieces already, and as many of the
+// automatic ones as there is room for.
 func (b *builder) setCaching(body *kit.Object) error {
 	pieces := b.pieces()
 	moveMarkers(pieces)

@@ -29,7 +29,7 @@ type Config struct {
 	// should cache.
 	TokenSource func(ctx context.Context) (string, error)
 	// BaseURL is the place below which the server has v1/messages, for example "https://api.moonshot.ai/anthropic".
-	// Default [DefaultBaseURL], or that of the Backend.
+	// Default [DefaultBaseURL], or the URL of the Backend.
 	BaseURL string
 	// Backend is another service that runs Claude, with credentials of its own: one of package anthropic/bedrock or
 	// anthropic/vertex.
@@ -45,8 +45,8 @@ type Config struct {
 	Betas []string
 	// HTTPClient sends the requests. Default: a client on http.DefaultTransport. Its Timeout counts, too.
 	HTTPClient *http.Client
-	// Timeout limits every attempt, from the connection to the last byte of the answer. Default: no limit but that of
-	// the context.
+	// Timeout limits every attempt, from the connection to the last byte of the answer. Default: no limit but the
+	// context's.
 	Timeout time.Duration
 	// IdleTimeout limits how long the server may be silent within a streamed answer. Default 5 minutes; point to 0 for
 	// no limit.
@@ -106,7 +106,7 @@ type Config struct {
 	// DropUnsupported leaves out settings that the model is known to reject, and lists them in the Extra of the answer
 	// (kit.DroppedSettingsKey), rather than to fail.
 	DropUnsupported bool
-	// ForeignThinking says what becomes of thinking that another provider's model did. Default: it is left out.
+	// ForeignThinking says what to do with thinking of another provider's model. Default: it is left out.
 	ForeignThinking kit.ForeignThinking
 }
 

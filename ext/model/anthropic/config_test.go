@@ -87,7 +87,7 @@ func TestConfig_IsCopied(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// leaky says the key in every way that somebody can.
+// leaky returns transports that leak the key, one for every way in which a server or a transport can.
 func leaky() map[string]http.RoundTripper {
 	leak := testKey + " " + url.QueryEscape(testKey)
 	quoted := fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q}}`, leak, leak)

@@ -123,7 +123,7 @@ type call struct {
 	turns []kit.Object
 	// stream says that the answer is to come in events.
 	stream bool
-	// model and maxTokens are those of the request.
+	// model and maxTokens are the values in the request.
 	model     string
 	maxTokens int
 	// answerTool is the tool whose arguments are the answer, for models without structured output.
@@ -158,7 +158,7 @@ func (c *call) post(ctx context.Context, body kit.Object, stream, count bool) (*
 	})
 }
 
-// headers returns those of a request: what the user sets replaces what the adapter does.
+// headers returns the headers of a request: what the user sets replaces what the adapter sets.
 func (c *call) headers(r *BackendRequest) map[string]string {
 	headers := make(map[string]string, len(r.Headers)+len(c.o.ExtraHeaders()))
 	for _, set := range []map[string]string{r.Headers, c.o.Headers, c.o.ExtraHeaders()} {

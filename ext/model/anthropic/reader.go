@@ -18,7 +18,7 @@ import (
 type reader struct {
 	ctx  context.Context
 	call *call
-	// indexed says that blocks have indexes, as those of streams do.
+	// indexed says that blocks have indexes, as in streams.
 	indexed bool
 
 	kit.Hops
@@ -34,7 +34,7 @@ type reader struct {
 	// are in use.
 	base, next int
 	taken      map[int]bool
-	// count is the number of blocks that the server has begun. calls are those of them in which the application is called.
+	// count is the number of blocks that the server has begun. calls are the blocks among them that call the application.
 	count int
 	calls []*answerBlock
 	// queued is the next chunk, nil if that has to be read.
@@ -254,7 +254,7 @@ func (r *reader) counted(b *answerBlock) {
 	}
 }
 
-// place returns the index in the answer for a new block: that of the server, unless another block has it, as with
+// place returns the index in the answer for a new block: the server's index, unless another block has it, as with
 // servers that do not count.
 func (r *reader) place(index int) int {
 	at := r.base + index

@@ -24,7 +24,7 @@ type builder struct {
 	turns         []*turn
 	// calls are the IDs of the calls of the last answer, as they are sent and in their order.
 	calls []string
-	// carried is what an answer has that cannot be sent as one of the assistant's, for the user's next turn.
+	// carried holds the parts of an answer that cannot be sent as the assistant's, for the user's next turn.
 	carried []*piece
 	// container is the container of the last answer, if code in it waits for results of tools.
 	container string
@@ -35,7 +35,7 @@ type builder struct {
 	answerSchema json.RawMessage
 }
 
-// callIDs is what the API takes as the ID of a call.
+// callIDs matches the IDs of calls that the API takes.
 var callIDs = kit.IDRule{Max: 64, Allowed: kit.AlphanumericDash}
 
 // newCall makes the request for a conversation.

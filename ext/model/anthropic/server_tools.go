@@ -28,7 +28,7 @@ func RawServerTool(definition json.RawMessage) ServerTool {
 	return ServerTool{raw: definition, name: t.Name, kind: t.Type}
 }
 
-// isToolset reports whether a type is that of a set of tools, which has no name of its own.
+// isToolset reports whether a type is a set of tools, which has no name of its own.
 func isToolset(kind string) bool { return kind == "mcp_toolset" }
 
 // NewServerTool is a tool of a type, such as "bash_20250124", under the name that the API demands for it, with further

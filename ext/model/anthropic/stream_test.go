@@ -87,7 +87,7 @@ func TestStream_EverythingThatItMayHold(t *testing.T) {
 	require.Equal(t, 9, got.ResponseMeta.TokenUsage.TotalTokens)
 }
 
-// sentBack is what is sent of the answer of searchEvents.
+// sentBack holds the parts of the answer of searchEvents that are sent back.
 const sentBack = `[{"type":"thinking","thinking":"für \"dich\"","signature":"c2ln"},` +
 	`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"töne"},"caller":{"type":"direct"}},` +
 	`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result",` +
@@ -368,7 +368,7 @@ func TestStream_ChunksHaveOneBlockAndIndexes(t *testing.T) {
 	require.Equal(t, 7, last)
 }
 
-// Holds providers/A27: deltas and blocks that nobody knows yet are kept whole.
+// Holds providers/A27: deltas and blocks of unknown types are kept whole.
 func TestStream_UnknownBlocksJoinTheirDeltas(t *testing.T) {
 	got, err := streamed(t, sse(messageEvents("end_turn", []string{
 		blockStart(0, `{"type":"compaction","content":null}`), blockDelta(0, `{"type":"compaction_delta","content":"short "}`),

@@ -38,7 +38,7 @@ func (b *builder) setTools(body *kit.Object) error {
 	return nil
 }
 
-// addTools adds the tools that the choice allows, those of the application first.
+// addTools adds the tools that the choice allows, the application's first.
 func (b *builder) addTools(choice kit.Choice) error {
 	search := b.common.ToolSearchTool
 	deferred := b.common.DeferredTools

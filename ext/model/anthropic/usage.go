@@ -12,7 +12,8 @@ import (
 // as some servers in between do for what they said at the beginning.
 type usage struct {
 	fields kit.Object
-	// only is the account if there is a single one, and nothing of it has to be left out: then nobody needs its fields.
+	// only is the account if there is a single one, and nothing of it has to be left out: then its fields are not
+	// needed.
 	only json.RawMessage
 }
 

@@ -99,7 +99,7 @@ func vertexURL(location string) string {
 	return "https://" + host + "/v1beta1"
 }
 
-// modelName is what may stand in a path.
+// modelName matches the names of models that may stand in a path.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._@-]*(/[A-Za-z0-9_][A-Za-z0-9._@-]*)*$`)
 
 // modelPath returns the place of a model below the base URL.

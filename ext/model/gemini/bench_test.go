@@ -42,7 +42,7 @@ func benchModel(t testing.TB, body string) *gemini.AgenticModel {
 		})}})
 }
 
-// BenchmarkChunk is the cost of a chunk of streamed text: that of reading it, and that of a whole model with its reader.
+// BenchmarkChunk measures a chunk of streamed text: reading it alone, and through a whole model with its reader.
 func BenchmarkChunk(b *testing.B) {
 	body := benchBody(benchChunks)
 	b.Run("by hand", func(b *testing.B) {

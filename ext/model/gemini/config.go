@@ -28,7 +28,7 @@ type Config struct {
 	// Backend is a service with credentials of its own, instead of all the above.
 	Backend Backend
 	// BaseURL is the address with the version of the API, for a gateway: requests go to BaseURL/models/… or, on Vertex,
-	// BaseURL/projects/…. Default [DefaultBaseURL], or that of the location or the Backend.
+	// BaseURL/projects/…. Default [DefaultBaseURL], or the address of the location or the Backend.
 	BaseURL string
 	// Origin is the host whose answers the server understands, for a gateway in front of it: signatures of thinking and the
 	// like are sent on. Default: the host of BaseURL.
@@ -39,8 +39,8 @@ type Config struct {
 	QueryParams map[string]string
 	// HTTPClient sends the requests. Default: a client on http.DefaultTransport. Its Timeout counts, too.
 	HTTPClient *http.Client
-	// Timeout limits every attempt, from the connection to the last byte of the answer. Default: no limit but that of the
-	// context.
+	// Timeout limits every attempt, from the connection to the last byte of the answer. Default: no limit but the
+	// context's.
 	Timeout time.Duration
 	// IdleTimeout limits how long the server may be silent within a streamed answer. Default 5 minutes; point to 0 for
 	// no limit.
@@ -82,13 +82,14 @@ type Config struct {
 	SpeechConfig map[string]any
 	// MediaResolution sets the resolution at which the model sees media: "MEDIA_RESOLUTION_LOW", …
 	MediaResolution string
-	// ResponseLogprobs asks for the log probabilities of the answer; Logprobs for those of so many alternatives, too.
+	// ResponseLogprobs asks for the log probabilities of the answer; Logprobs for the log probabilities of so many
+	// alternatives, too.
 	ResponseLogprobs bool
 	Logprobs         *int32
 	// SafetySettings say what the service blocks.
 	SafetySettings []*SafetySetting
-	// CachedContent is the name of a prefix that the service keeps, as [ChatModel.CreatePrefixCache] makes it. The system
-	// instruction and the tools are those of the prefix then, and not sent.
+	// CachedContent is the name of a prefix that the service keeps, as [ChatModel.CreatePrefixCache] makes it. The prefix
+	// has the system instruction and the tools then, and they are not sent.
 	CachedContent string
 	// Cache says how long CreatePrefixCache keeps a prefix.
 	Cache *CacheConfig
@@ -113,7 +114,7 @@ type Config struct {
 	// DropUnsupported leaves out settings that the model is known to reject, and lists them in the Extra of the answer
 	// (kit.DroppedSettingsKey), rather than to fail.
 	DropUnsupported bool
-	// ForeignThinking says what becomes of thinking that another provider's model did. Default: it is left out.
+	// ForeignThinking says what to do with thinking of another provider's model. Default: it is left out.
 	ForeignThinking kit.ForeignThinking
 }
 

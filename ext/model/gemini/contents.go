@@ -200,7 +200,7 @@ func (a *contents) answer(m *schema.AgenticMessage) error {
 	return nil
 }
 
-// bypassSignature is what Google documents for calls of other models, which Gemini 3 otherwise refuses.
+// bypassSignature is the signature that Google documents for calls of other models, which Gemini 3 otherwise refuses.
 // https://ai.google.dev/gemini-api/docs/thought-signatures
 const bypassSignature = "skip_thought_signature_validator"
 

@@ -9,7 +9,7 @@
 // that Google runs did. [NewChatModel] makes one for plain messages, which keep the same in their Extra, so that nothing
 // is lost from one request to the next.
 //
-// Settings for all calls are in the [Config]; those of one call are options, common ones of package model
+// Settings for all calls are in the [Config]; settings for one call are options, common ones of package model
 // (model.WithTemperature, model.WithTools, …) and the With functions of this package.
 //
 // Credentials of Google Cloud are the work of package gemini/vertex, and a *genai.Client is used through package

@@ -33,7 +33,7 @@ type File struct {
 }
 
 const (
-	// uploadPiece is how much of a file is sent at once. The service wants multiples of 256 KiB.
+	// uploadPiece is the size of the pieces in which a file is sent. The service wants multiples of 256 KiB.
 	uploadPiece = 8 << 20
 	// firstPoll and lastPoll are how long to wait before asking whether a file can be used.
 	firstPoll = time.Second

@@ -31,7 +31,7 @@ func (n *ending) ground(raw json.RawMessage) {
 	}
 }
 
-// wireGrounding is what package schema/gemini has fields for. Names differ: there they are written with underscores.
+// wireGrounding holds what package schema/gemini has fields for. Names differ: there they are written with underscores.
 type wireGrounding struct {
 	GroundingChunks []struct {
 		Web *gemini.GroundingChunkWeb `json:"web"`

@@ -102,5 +102,6 @@ func (m *ChatModel) CreatePrefixCache(
 	return m.engine.createPrefixCache(ctx, blocks, opts)
 }
 
-// resources are what both models have besides answers: files, cached prefixes, and the description of the model.
+// resources are the methods that both models have apart from those for answers: files, cached prefixes, and the
+// description of the model.
 type resources struct{ engine *engine }

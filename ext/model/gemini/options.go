@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
+// callOptions are the settings of one call: a copy of the Config's, changed by the options of the call.
 type callOptions struct {
 	Config
 	common *model.Options
@@ -16,13 +16,13 @@ type callOptions struct {
 
 func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
 
-// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and instead of those of the same
+// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and instead of fields of the same
 // name; nil removes a field.
 func WithExtraFields(fields map[string]any) model.Option {
 	return setting(func(o *callOptions) { o.ExtraFields = kit.Merged(o.ExtraFields, fields) })
 }
 
-// WithExtraHeaders sends headers in addition to Config.Headers and instead of those of the same name.
+// WithExtraHeaders sends headers in addition to Config.Headers and instead of headers of the same name.
 func WithExtraHeaders(headers map[string]string) model.Option {
 	return setting(func(o *callOptions) { o.AddHeaders(headers) })
 }
@@ -52,8 +52,8 @@ func WithThinkingConfig(thinking *ThinkingConfig) model.Option {
 	return setting(func(o *callOptions) { o.ThinkingConfig = thinking })
 }
 
-// WithCachedContentName replaces Config.CachedContent. The system messages and the tools of the call are those of the
-// prefix, and are not sent.
+// WithCachedContentName replaces Config.CachedContent. The system messages and the tools of the call are in the prefix,
+// and are not sent.
 func WithCachedContentName(name string) model.Option {
 	return setting(func(o *callOptions) { o.CachedContent = name })
 }
@@ -73,7 +73,7 @@ func WithMediaResolution(resolution string) model.Option {
 	return setting(func(o *callOptions) { o.MediaResolution = resolution })
 }
 
-// WithLogprobs asks for the log probabilities of the answer, and for those of so many alternatives.
+// WithLogprobs asks for the log probabilities of the answer, and for the log probabilities of so many alternatives.
 func WithLogprobs(alternatives int32) model.Option {
 	return setting(func(o *callOptions) { o.ResponseLogprobs, o.Logprobs = true, &alternatives })
 }

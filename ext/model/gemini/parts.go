@@ -42,7 +42,7 @@ type wireCall struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
-	// PartialArgs and WillContinue are set if somebody asked for arguments in pieces.
+	// PartialArgs and WillContinue are set if the request asked for arguments in pieces.
 	PartialArgs  json.RawMessage `json:"partialArgs"`
 	WillContinue bool            `json:"willContinue"`
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// endTime is how long the server may be silent after it has said why the answer ended. Old models say it in every event,
-// so that only the end of the stream is the end.
+// endTime limits how long the server may be silent after it has said why the answer ended. Old models say it in every
+// event, so that only the end of the stream is the end.
 const endTime = 2 * time.Second
 
 // maxHops is the number of times that one answer is continued.
@@ -29,7 +29,7 @@ type reader struct {
 	kit.Hops
 
 	events *kit.Events // of the current request, nil for one that came whole
-	// indexed says that blocks have indexes, as those of streams do.
+	// indexed says that blocks have indexes, as in streams.
 	indexed bool
 	list    []json.RawMessage // the events of a response that came as a JSON list
 	event   wireEvent
@@ -37,7 +37,8 @@ type reader struct {
 	ending  *time.Timer // closes the response when the server stays silent after the end
 	final   []byte      // the event that said the reason, which proxies have been seen to repeat
 
-	// kind is the type of the block that the next part may belong to, index that of the block, -1 before the first.
+	// kind is the type of the block that the next part may belong to, index is the index of the block, -1 before the
+	// first.
 	kind  schema.ContentBlockType
 	index int
 
@@ -229,8 +230,8 @@ func (r *reader) place(kind schema.ContentBlockType, signed bool) (joins bool) {
 	return joins
 }
 
-// takeParts adds the parts of an event. Calls in an answer that the service declares malformed are left out: nobody must
-// run them.
+// takeParts adds the parts of an event. Calls in an answer that the service declares malformed are left out: they must
+// not be run.
 func (r *reader) takeParts(c *wireCandidate, data []byte, out *schema.AgenticMessage) {
 	var raws []json.RawMessage
 	for i := range c.Content.Parts {

@@ -71,7 +71,7 @@ func resultMedium(p *schema.FunctionToolResultContentBlock) *schema.ContentBlock
 	return b
 }
 
-// insideTypes are what Gemini 3 takes inside of a result.
+// insideTypes are the types of media that Gemini 3 takes inside of a result.
 // https://ai.google.dev/gemini-api/docs/function-calling#multimodal
 var insideTypes = []string{"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}
 

@@ -37,7 +37,7 @@ const (
 	// maxSchemas is the number of schemas that one may become when its references are resolved; what is beyond is any
 	// object.
 	maxSchemas = 4000
-	// maxSchemaDepth is how deep the result may be nested.
+	// maxSchemaDepth limits how deep the result may be nested.
 	maxSchemaDepth = 32
 	// maxRecursion is the number of times that a schema may stand in itself.
 	maxRecursion = 3
@@ -51,8 +51,8 @@ type lowering struct {
 	made int // schemas so far
 }
 
-// lowerSchema returns what is sent for a schema. That of a tool is always one object, and nil if the older form has
-// nothing to say.
+// lowerSchema returns what is sent for a schema. The schema of a tool is always one object, and nil if the older form
+// has nothing to say.
 func lowerSchema(raw json.RawMessage, mode SchemaMode, tool bool) (kit.Object, error) {
 	decoded, err := kit.DecodeOrdered(raw)
 	if err != nil {
@@ -80,8 +80,8 @@ func lowerSchema(raw json.RawMessage, mode SchemaMode, tool bool) (kit.Object, e
 	return out, nil
 }
 
-// A schemaAt is a schema whose references and allOf are resolved, but not those of the schemas in it. refs are the
-// references that led to it, which those schemas need to see recursion.
+// A schemaAt is a schema whose own references and allOf are resolved, but not the ones in the schemas inside of it.
+// refs are the references that led to it, which those schemas need to see recursion.
 type schemaAt struct {
 	kit.Object
 	refs *refs
@@ -186,7 +186,7 @@ func (l *lowering) emit(s schemaAt, depth int) kit.Object {
 	return ordered(out)
 }
 
-// anyObject is what stands for a schema that is too deep or too large to be written.
+// anyObject stands for a schema that is too deep or too large to be written.
 func (l *lowering) anyObject(s schemaAt) kit.Object {
 	name := "object"
 	if types := typesOf(s.Object); len(types) == 1 && types[0] != "array" {

@@ -61,8 +61,8 @@ func requireAccepted(t testing.TB, lowered kit.Object, mode SchemaMode) {
 	require.Empty(t, kittest.Gemini(kittest.GeminiAPI).Validate(req, body), "%s", body)
 }
 
-// TestSchemas_AreLoweredToWhatTheServiceTakes is providers/G20 on some hundred schemas. The golden file says what becomes
-// of each.
+// TestSchemas_AreLoweredToWhatTheServiceTakes is providers/G20 on some hundred schemas. The golden file says what each is
+// lowered to.
 func TestSchemas_AreLoweredToWhatTheServiceTakes(t *testing.T) {
 	all := corpus(t)
 	require.Greater(t, len(all), 200)

@@ -305,8 +305,8 @@ func oneEnum(branches []schemaAt) (kit.Object, bool) {
 	return kit.Object{{Key: "type", Value: name}, {Key: "enum", Value: values}}, name != ""
 }
 
-// oneObject returns a schema as that of one object: of alternatives the properties of all, of which those are required
-// that all of them require.
+// oneObject returns a schema as the schema of one object: it has the properties of all alternatives, and requires those
+// that all alternatives require.
 func (l *lowering) oneObject(s schemaAt) schemaAt {
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if s.Get(key) == nil {

@@ -90,7 +90,7 @@ func serverTool(name string, settings kit.Object) ServerTool {
 	return ServerTool{name: name, raw: raw, err: err}
 }
 
-// serverTools returns those of the Enable fields and the others, each once.
+// serverTools returns the tools of the Enable fields and the others, each once.
 func (c *Config) serverTools() (all []ServerTool) {
 	seen := map[string]bool{}
 	add := func(enabled bool, t ServerTool) {

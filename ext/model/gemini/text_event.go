@@ -14,7 +14,7 @@ type textEvent struct {
 	at   int
 	// text is the string of the text with its quotes, usage the object.
 	text, usage []byte
-	// id and model must be those of the events before.
+	// id and model must be the same as in the events before.
 	id, model string
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// toolName is what the service accepts as the name of a function.
+// toolName matches the names of functions that the service accepts.
 var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 
 const toolNameInWords = `at most 64 letters, digits, "_", "-" and ".", the first of them a letter or "_"`

@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit/kittest"
 )
 
-// turns is how many answers of a conversation call tools; the one behind them is the last. Each calls two.
+// turns is the number of answers of a conversation that call tools, each two of them; one more answer ends it.
 const (
 	turns = 4
 	calls = 2
@@ -97,7 +97,7 @@ func reasoningDetails(t turn) string {
 
 func uniqueID(t turn, call int) string { return fmt.Sprintf("call_%s_%d", t.id, call) }
 
-// recurringID is how Kimi counts: from 0 in every answer.
+// recurringID returns IDs as Kimi counts them: from 0 in every answer.
 func recurringID(_ turn, call int) string { return fmt.Sprintf("functions.look:%d", call) }
 
 func mistralID(t turn, call int) string { return fmt.Sprintf("%s%d", t.id[:8], call) }

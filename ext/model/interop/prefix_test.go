@@ -48,7 +48,8 @@ func (s *sentBodies) RoundTrip(req *http.Request) (*http.Response, error) {
 // cached.
 var cacheMark = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
 
-// cachedPart is what a provider may find in its cache: all that comes before the conversation, and its messages, as sent.
+// cachedPart holds what a provider may find in its cache: all that comes before the conversation, and its messages, as
+// sent.
 func cachedPart(t *testing.T, body []byte) (before map[string]string, conversation []string) {
 	t.Helper()
 	var fields map[string]json.RawMessage

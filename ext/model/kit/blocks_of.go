@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// BlocksOf makes an engine for agentic messages of one for chat messages: that of an API without blocks.
+// BlocksOf makes an engine for agentic messages from one for chat messages: the engine of an API without blocks.
 func BlocksOf(engine Engine[*schema.Message]) Engine[*schema.AgenticMessage] {
 	return blocksEngine{engine}
 }
@@ -123,7 +123,7 @@ func resultMessage(b *schema.ContentBlock) *schema.Message {
 	return m
 }
 
-// blockChunks are the chunks of a message as those of an answer in blocks.
+// blockChunks are the chunks of a message, converted to chunks of an answer in blocks.
 type blockChunks struct {
 	Chunks[*schema.Message]
 	// whole has the answer as one chunk of finished blocks, however it came.
@@ -131,7 +131,7 @@ type blockChunks struct {
 	// last is the block that text or thinking was added to, and next the index of the one that comes.
 	last  schema.ContentBlockType
 	next  int
-	calls map[int]int // the index of the block, by that of the call
+	calls map[int]int // the index of the block, by the index of the call
 }
 
 // Next implements [Chunks].

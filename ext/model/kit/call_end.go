@@ -16,7 +16,7 @@ import (
 type CutCallError struct {
 	// Provider is the adapter that asked.
 	Provider string
-	// Tool and CallID are those of the call.
+	// Tool and CallID name the tool and the call.
 	Tool, CallID string
 	// Reason is the provider's word for why the answer ended.
 	Reason string

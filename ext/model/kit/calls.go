@@ -61,7 +61,7 @@ func (r IDRule) adapt(id string) string {
 
 // CallIDs gives the calls of a conversation the IDs that they are sent with, and their results the same. It is fed in
 // the order of the conversation. IDs that the rule accepts stay as they are; an ID that occurs for a second call, as
-// that of some servers does in every turn, gets a suffix.
+// IDs of some servers do in every turn, gets a suffix.
 type CallIDs struct {
 	rule IDRule
 	seen map[string]int      // calls by ID
@@ -90,7 +90,7 @@ func (c *CallIDs) Call(id string) string {
 	return sent
 }
 
-// Result returns the ID to send for the result of a call: that of the first call with the ID that has no result yet.
+// Result returns the ID to send for the result of a call: the ID of the first call with that ID that has no result yet.
 func (c *CallIDs) Result(id string) string {
 	if open := c.open[id]; len(open) > 0 {
 		c.open[id] = open[1:]

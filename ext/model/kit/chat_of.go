@@ -77,7 +77,7 @@ func withText(extra map[string]any, key, text string) map[string]any {
 	return with
 }
 
-// chatChunks are the chunks of an answer in blocks as those of a message.
+// chatChunks are the chunks of an answer in blocks, converted to chunks of a message.
 type chatChunks struct {
 	Chunks[*schema.AgenticMessage]
 	all   schema.AgenticMessageAccumulator

@@ -30,8 +30,8 @@ type ClientConfig struct {
 	// shows. It is called for every attempt, by several goroutines, after Headers were set; the body can be read with
 	// Request.GetBody. Nil for none.
 	Authorize func(req *http.Request) (secrets []string, err error)
-	// Refreshes says that Authorize may give other credentials when it is called again, as those of a token source:
-	// then a request that the server refused with 401 is sent once more.
+	// Refreshes says that Authorize may give other credentials when it is called again, as a token source does: then a
+	// request that the server refused with 401 is sent once more.
 	Refreshes bool
 	// Secrets lists texts that no error may show, in addition to what Authorize returns and what headers and parameters
 	// hold.
@@ -124,7 +124,7 @@ func NewClient(conf ClientConfig) *Client {
 	return &Client{conf: conf, http: &own, hide: hide}
 }
 
-// errRedirect keeps credentials, and what users said, from reaching a server that nobody chose.
+// errRedirect keeps credentials, and what users said, from reaching a server that the application did not choose.
 var errRedirect = errors.New("the server redirects to another host, which is not followed: set BaseURL to the new place")
 
 // Format implements [fmt.Formatter]: no verb prints secrets.
@@ -157,7 +157,7 @@ type Request struct {
 	ContentType string
 	// Stream says that the answer is to come as a stream, for which the idle timeout counts.
 	Stream bool
-	// Headers replace those of the client.
+	// Headers replace the client's.
 	Headers map[string]string
 	// Secrets lists texts that no error about this request may show, in addition to what the client and the headers have.
 	Secrets []string

@@ -138,7 +138,7 @@ func (e *Embedder) embed(
 // failedBatch is the cause for which the requests beside one that failed end.
 type failedBatch struct{ error }
 
-// batchResult is what one request has given.
+// batchResult is the result of one request.
 type batchResult struct {
 	vectors [][]float64
 	usage   *embedding.TokenUsage

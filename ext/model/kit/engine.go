@@ -20,8 +20,8 @@ type Engine[M Message] interface {
 	Info() Info
 	// Settings returns what a call runs with: its options over the configuration.
 	Settings(opts []model.Option) *Settings
-	// Open sends the request and returns the answer as it comes. stream says that somebody wants to see it before it
-	// has ended; if not, the engine may ask for the whole answer at once, and return it as one chunk.
+	// Open sends the request and returns the answer as it comes. stream says that the caller reads it before it has
+	// ended; if not, the engine may ask for the whole answer at once, and return it as one chunk.
 	Open(ctx context.Context, in []M, opts []model.Option, stream bool) (Chunks[M], error)
 }
 
@@ -62,7 +62,7 @@ type Settings struct {
 	info *Info
 }
 
-// AllTools returns the tools of the call, those that are loaded later and those of the provider included.
+// AllTools returns the tools of the call, tools that are loaded later and the provider's included.
 func (s *Settings) AllTools() []*schema.ToolInfo {
 	if len(s.DeferredTools)+len(s.ServerTools) == 0 && s.ToolSearchTool == nil {
 		return s.Tools

@@ -50,7 +50,7 @@ const (
 	// ErrMalformed is a call or a value that the model wrote in a form that the server cannot read. The same request may
 	// succeed, as the model writes it again.
 	ErrMalformed Kind = "malformed"
-	// ErrCanceled is a request that somebody cancelled.
+	// ErrCanceled is the kind of a request that was cancelled.
 	ErrCanceled Kind = "canceled"
 	// ErrUnknown is everything else.
 	ErrUnknown Kind = "unknown"
@@ -163,7 +163,7 @@ func IsRetryable(err error) bool {
 		errors.As(err, &timeout) && timeout.Timeout() && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// maxErrorBody is how much of an error response is read.
+// maxErrorBody limits how much of an error response is read.
 const maxErrorBody = 1 << 20
 
 // newAPIError reads the error out of a response, whose body it consumes.
@@ -193,8 +193,8 @@ func (e *APIError) finish(hide Redactor) {
 	e.Message, e.Raw = shorten(e.Message), shorten(e.Raw)
 }
 
-// errorBody is what servers say about an error, each in some of these fields. What they wrap in "error" or "detail"
-// has the same form, or is just a text.
+// errorBody has the fields in which servers describe an error; each server uses some of them. What they wrap in "error"
+// or "detail" has the same form, or is just a text.
 type errorBody struct {
 	Message  string            `json:"message"`
 	Msg      string            `json:"msg"` // FastAPI
@@ -229,7 +229,7 @@ func (w *word) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// errorDepth is how deep the known forms wrap an error.
+// errorDepth is the depth to which the known forms wrap an error.
 const errorDepth = 4
 
 // ParseError makes an error of JSON in any of the forms that providers use, and returns nil if it is none of them. The

@@ -39,7 +39,7 @@ type Events struct {
 	// held is a line that was read and belongs to the next event.
 	held    []byte
 	hasHeld bool
-	// start is what a stream without events began with.
+	// start is the beginning of a stream without events.
 	start []byte
 }
 

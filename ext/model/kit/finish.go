@@ -11,7 +11,7 @@ import (
 // Finish says why an answer ended, for every provider in the same words: see model.Finish.
 type Finish = model.Finish
 
-// The reasons for which answers end: see those of model.Finish.
+// The reasons for which answers end: see the reasons of model.Finish.
 const (
 	FinishStop          = model.FinishStop
 	FinishLength        = model.FinishLength

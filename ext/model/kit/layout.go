@@ -88,9 +88,9 @@ func entryOf(b *schema.ContentBlock) layoutEntry {
 		left.Text = ""
 		rest.AssistantGenText, empty = &left, empty && left == (schema.AssistantGenText{})
 	case b.FunctionToolCall != nil:
-		e.ID, empty = b.FunctionToolCall.CallID, true // Extra is that of the call
+		e.ID, empty = b.FunctionToolCall.CallID, true // Extra belongs to the call
 	case b.AssistantGenImage != nil, b.AssistantGenAudio != nil, b.AssistantGenVideo != nil:
-		empty = true // Extra is that of the part
+		empty = true // Extra belongs to the part
 	default:
 		empty = false
 	}

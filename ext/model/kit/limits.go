@@ -19,7 +19,7 @@ const (
 	// smallDocument is the number of bytes that a document may have whose lists are not counted before they are decoded, as
 	// they cannot take much memory.
 	smallDocument = 64 << 10
-	// maxDepth is how deep documents may be nested. It is the limit of encoding/json.
+	// maxDepth limits how deep documents may be nested. It is the limit of encoding/json.
 	maxDepth = 10_000
 	// maxListEntries is the number of entries that the lists may have that no limit names, all together.
 	maxListEntries = 1_000_000
@@ -68,7 +68,7 @@ func (l Limits) check(data []byte) error {
 		return nil
 	}
 	c := listCounter{limits: l, data: data, used: make([]int, len(l))}
-	name := otherList // that of the list that would begin now
+	name := otherList // the name of the list that would begin now
 	for ; c.at < len(data) && len(c.open) <= maxDepth; c.at++ {
 		switch data[c.at] {
 		case '"':
@@ -95,8 +95,8 @@ func (l Limits) check(data []byte) error {
 	return c.verdict()
 }
 
-// nested returns the limit of a list that begins without a name: that of the list around it, if that one has a name
-// itself. Deeper ones have none, so that a document that is all nesting is refused for that.
+// nested returns the limit of a list that begins without a name: the limit of the list around it, if that list has a
+// name itself. Deeper ones have none, so that a document that is all nesting is refused for that.
 func (c *listCounter) nested() int {
 	n := len(c.open)
 	if n == 0 || c.open[n-1] == noList || n > 1 && c.open[n-1] == c.open[n-2] {

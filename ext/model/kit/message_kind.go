@@ -132,7 +132,7 @@ func (p *payloads[M, I, P]) run(
 	}
 }
 
-// send sends the chunks until their end or until nobody reads them.
+// send sends the chunks until they end or the reader is closed.
 func (p *payloads[M, I, P]) send(w *schema.StreamWriter[P], chunks Chunks[M], hide Redactor, s *Settings) (err error) {
 	defer hide.Recover(&err)
 	var calls callWatch

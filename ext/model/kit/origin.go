@@ -44,7 +44,7 @@ const (
 	Own
 )
 
-// ForeignThinking says what becomes of thinking that another provider's model did.
+// ForeignThinking says what to do with thinking of another provider's model.
 type ForeignThinking string
 
 const (
@@ -64,7 +64,7 @@ func (f ForeignThinking) Validate() error {
 type Filter struct {
 	// Kinship says what the server understands of an answer. Answers without an origin have the zero one.
 	Kinship func(Origin) Kinship
-	// Thinking says what becomes of thinking that is not sent back.
+	// Thinking says what to do with thinking that is not sent back.
 	Thinking ForeignThinking
 	// Opaque are the keys of Extra that hold what only the origin understands.
 	Opaque []string

@@ -13,7 +13,8 @@ type Overrides struct {
 	modifiers []func(ctx context.Context, body []byte) ([]byte, error)
 }
 
-// AddHeaders has headers sent in addition to, and instead of, those of the configuration and of earlier options.
+// AddHeaders has headers sent in addition to headers of the configuration and of earlier options, and instead of
+// headers of the same name.
 func (o *Overrides) AddHeaders(headers map[string]string) { o.headers = Merged(o.headers, headers) }
 
 // ExtraHeaders returns the headers to send.

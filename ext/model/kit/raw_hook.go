@@ -27,7 +27,7 @@ type RawAnswer struct {
 // as they came: what the server repeats of the request is in them.
 type RawHook func(ctx context.Context, answer RawAnswer) error
 
-// WithRawHook has a hook called for the documents of the answer to one call, behind that of the configuration. It works
+// WithRawHook has a hook called for the documents of the answer to one call, after the configuration's hook. It works
 // with the models of every adapter on this package.
 func WithRawHook(hook RawHook) model.Option {
 	return model.WrapImplSpecificOptFn(func(o *rawOptions) { o.hooks = append(o.hooks, hook) })

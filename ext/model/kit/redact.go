@@ -12,7 +12,7 @@ import (
 // A Redactor takes secrets out of the texts of errors, wherever a text comes from: servers repeat keys that they do not
 // like, and transports print URLs. The zero Redactor knows no secrets. It is immutable.
 type Redactor struct {
-	// provider is what errors begin with.
+	// provider is the name that errors begin with.
 	provider string
 	// secrets, the longest first, as one may be part of another.
 	secrets []string
@@ -145,7 +145,7 @@ func Credentials(values map[string]string) (secrets []string) {
 
 var credentialNames = []string{"auth", "key", "token", "secret", "cookie", "password", "credential", "signature"}
 
-// maxExcerpt is how much of a text from a server goes into an error.
+// maxExcerpt limits how much of a text from a server goes into an error.
 const maxExcerpt = 1000
 
 // oneLine makes a line of text out of anything. It must be redacted before it is shortened.

@@ -31,13 +31,13 @@ type Response struct {
 	Header http.Header
 
 	hide   Redactor
-	ctx    context.Context // of the attempt: ends with that of the caller, and when the response is closed
+	ctx    context.Context // of the attempt: ends with the caller's, and when the response is closed
 	stop   func()          // ends ctx
 	body   io.ReadCloser
 	once   sync.Once // closes the body
 	lists  Limits
 	stream bool
-	tap    *rawTap // gets the documents, nil if nobody wants them
+	tap    *rawTap // gets the documents, nil if they are not wanted
 
 	timeout time.Duration
 	expired *expiry // the timeout has passed
@@ -101,7 +101,7 @@ func (r *Response) Close() {
 	r.stop()
 }
 
-// closeBody swallows panics of a user's transport: nobody is left to notify.
+// closeBody swallows panics of a user's transport: no caller is left to report them to.
 func (r *Response) closeBody() {
 	defer func() { _ = recover() }()
 	r.once.Do(func() { r.body.Close() })

@@ -41,8 +41,8 @@ func CheckToolNames(tools []*schema.ToolInfo, rule *regexp.Regexp, inWords strin
 
 var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
-// ToolParameters returns the JSON schema of a tool's arguments, always that of an object with properties, with its
-// keywords in their order: providers reject anything else.
+// ToolParameters returns the JSON schema of a tool's arguments, always the schema of an object with properties, with
+// its keywords in their order: providers reject anything else.
 func ToolParameters(info *schema.ToolInfo) (json.RawMessage, error) {
 	if info.ParamsOneOf == nil {
 		return noParameters, nil
@@ -93,7 +93,7 @@ func (c Choice) Forced() string {
 }
 
 // ToolChoice returns the choice of a call, from whichever of the options sets it. It is an error to allow tools that
-// the call does not have, and to force a call without tools, those of the provider included.
+// the call does not have, and to force a call without tools, the provider's tools included.
 func ToolChoice(o *model.Options, serverTools ...*schema.ToolInfo) (Choice, error) {
 	c := choiceOf(o)
 	all := slices.Concat(o.Tools, o.DeferredTools)

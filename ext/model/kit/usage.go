@@ -56,7 +56,8 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 type Counts struct {
 	// Prompt and Completion are the tokens of the request and of the answer, and Total is what the service adds up.
 	Prompt, Completion, Total Count
-	// Cached and Written are the tokens that were read from a cache and written to one, Reasoning those of thinking.
+	// Cached and Written are the tokens that were read from a cache and written to one, Reasoning the tokens of
+	// thinking.
 	Cached, Written, Reasoning Count
 }
 

@@ -49,9 +49,9 @@ func (m *ChatModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatMo
 	return &ChatModel{with, m.engine}, nil
 }
 
-// Describe asks the server about the model of the Config. The context is that of the calls: Options.NumCtx, or what the
-// model's own parameters say; where neither says anything it is the largest that the model can, which the server does
-// not give a call unasked. It implements kit.Describer.
+// Describe asks the server about the model of the Config. The size of the context is the one that calls get:
+// Options.NumCtx, or what the model's own parameters say; where neither says anything it is the largest that the model
+// can, which the server does not give a call unasked. It implements kit.Describer.
 func (m *ChatModel) Describe(ctx context.Context) (catalogue.ModelInfo, error) {
 	return m.engine.describe(ctx)
 }

@@ -14,7 +14,7 @@ const maxCalls = 4096
 // likely the beginning of the conversation was cut away. Raise Options.NumCtx.
 const ContextFullKey = "ollama_context_full"
 
-// line is what the server sends: a chunk of a streamed answer, or a whole one.
+// line is one line from the server: a chunk of a streamed answer, or a whole answer.
 type line struct {
 	Model   string `json:"model"`
 	Message struct {

@@ -63,7 +63,7 @@ type Config struct {
 	// DropUnsupported leaves out a forced tool choice, which the API does not have, instead of an error. The answer's
 	// Extra lists it under kit.DroppedSettingsKey.
 	DropUnsupported bool
-	// ForeignThinking says what becomes of the thinking of other models. Default: it is not sent.
+	// ForeignThinking says what to do with the thinking of other models. Default: it is not sent.
 	ForeignThinking kit.ForeignThinking
 }
 

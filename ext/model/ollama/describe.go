@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// shownModel is what the server says about a model.
+// shownModel is the server's description of a model.
 type shownModel struct {
 	Capabilities []string       `json:"capabilities"`
 	ModelInfo    map[string]any `json:"model_info"`
@@ -37,7 +37,7 @@ func (e *engine) describe(ctx context.Context) (info catalogue.ModelInfo, err er
 }
 
 // window returns the size of the context: what calls ask for, or what the model's own parameters say, and no more than
-// the model can. What the server gives a call when nobody says anything is not known: then it is what the model can.
+// the model can. What the server gives a call if neither sets a size is not known: then it is what the model can.
 func (s *shownModel) window(asked int) int {
 	family, _ := s.ModelInfo["general.architecture"].(string)
 	largest, _ := s.ModelInfo[family+".context_length"].(float64)

@@ -7,7 +7,7 @@
 //
 // What a server wants said differently than OpenAI does is its [Profile], which is chosen by its host.
 //
-// Settings for all calls are in the [Config]; those of one call are options, common ones of package model
+// Settings for all calls are in the [Config]; settings for one call are options, common ones of package model
 // (model.WithTemperature, model.WithTools, …) and the With functions of this package.
 package openai
 

@@ -19,7 +19,7 @@ type Citation struct {
 }
 
 // GetCitations returns the pages that an answer cites, of a chat or an agentic model on Chat Completions or Responses: the
-// annotations of OpenAI and OpenRouter, and the lists of Perplexity and xAI. The order is that of the server.
+// annotations of OpenAI and OpenRouter, and the lists of Perplexity and xAI. The order is the server's.
 func GetCitations[M kit.Message](m M) (all []Citation) {
 	switch m := any(m).(type) {
 	case *schema.Message:

@@ -27,7 +27,7 @@ const (
 	// may have.
 	maxToolCalls = 4096
 	maxPieces    = 1_000_000
-	// maxLogProbs is how many log probabilities an answer may have, alternatives included.
+	// maxLogProbs limits the log probabilities of an answer, alternatives included.
 	maxLogProbs = 3_000_000
 )
 

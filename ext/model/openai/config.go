@@ -28,8 +28,8 @@ type Config struct {
 	// BaseURL is the place below which the server has chat/completions, for example "http://localhost:11434/v1".
 	// Default [DefaultBaseURL].
 	BaseURL string
-	// Profile is the dialect of the server. Default: that of BaseURL's host, see [ProfileFor]. A Profile that is given
-	// must not change any more.
+	// Profile is the dialect of the server. Default: the profile of BaseURL's host, see [ProfileFor]. A Profile that is
+	// given must not change any more.
 	Profile *Profile
 	// Azure sends the requests to an Azure OpenAI deployment instead. BaseURL must be empty then.
 	Azure *AzureConfig
@@ -42,7 +42,7 @@ type Config struct {
 	// HTTPClient sends the requests. Default: a client on http.DefaultTransport. Its Timeout counts, too.
 	HTTPClient *http.Client
 	// Timeout limits every attempt, from the connection to the last byte of the answer, streams included. Default: no
-	// limit but that of the context.
+	// limit but the context's.
 	Timeout time.Duration
 	// IdleTimeout limits how long the server may be silent within a streamed answer; a comment that keeps the
 	// connection alive counts as a sign of life. The error matches os.ErrDeadlineExceeded. Default 5 minutes; point to 0
@@ -60,7 +60,7 @@ type Config struct {
 	Model string
 	// MaxTokens limits the length of the answer; MaxTokensField is the name under which that is sent.
 	MaxTokens *int
-	// MaxTokensField defaults to that of the profile.
+	// MaxTokensField defaults to the profile's.
 	MaxTokensField MaxTokensField
 	// Temperature and TopP control sampling. OpenAI's models that think accept neither.
 	Temperature, TopP *float32
@@ -72,7 +72,8 @@ type Config struct {
 	PresencePenalty, FrequencyPenalty *float32
 	// LogitBias maps token IDs to a bias from -100 to 100.
 	LogitBias map[string]int
-	// LogProbs asks for the log probabilities of the answer; TopLogProbs for those of so many alternatives, too.
+	// LogProbs asks for the log probabilities of the answer; TopLogProbs for the log probabilities of so many
+	// alternatives, too.
 	LogProbs    bool
 	TopLogProbs int
 	// Store keeps the completion with the provider.
@@ -118,7 +119,7 @@ type Config struct {
 	// ToolResultMedia says how images, audio, video and files of tool results are sent. Default
 	// [ToolResultMediaInUserMessage].
 	ToolResultMedia ToolResultMedia
-	// ForeignThinking says what becomes of the thinking of other providers' models. Default: it is not sent.
+	// ForeignThinking says what to do with the thinking of other providers' models. Default: it is not sent.
 	ForeignThinking kit.ForeignThinking
 	// DropUnsupported leaves out settings that the server or the model is known to refuse, instead of an error. The
 	// answer's Extra lists them under kit.DroppedSettingsKey.

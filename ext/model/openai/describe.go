@@ -23,7 +23,7 @@ func (m *AgenticModel) Describe(ctx context.Context) (catalogue.ModelInfo, error
 	return m.engine.describe(ctx)
 }
 
-// listedModel is what servers say about a model, each in some of these fields.
+// listedModel has the fields in which servers describe a model; each server uses some of them.
 type listedModel struct {
 	ID                  string   `json:"id"`
 	ContextLength       int      `json:"context_length"`        // OpenRouter, Together
@@ -110,7 +110,8 @@ func (m *listedModel) info() catalogue.ModelInfo {
 	return info
 }
 
-// perMillion returns the price of a million tokens. A negative one is that of a router, which depends on its choice.
+// perMillion returns the price of a million tokens. A negative one is the price of a router, which depends on its
+// choice.
 func perMillion(price string) (float64, bool) {
 	n, err := strconv.ParseFloat(price, 64)
 	return n * 1e6, err == nil && n >= 0

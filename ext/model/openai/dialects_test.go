@@ -55,7 +55,7 @@ func TestCalls_WithoutIndexAreToldApartByTheirPlace(t *testing.T) {
 	require.Equal(t, []string{`f{}`, `g{}`, `f{"n":1}`, `g{"n":2}`}, argumentsIn(m))
 }
 
-// A model that knows the wrapper from its training calls it though nobody offers it.
+// A model that knows the wrapper from its training calls it though the request does not offer it.
 func TestCalls_SeveralInOneAreUnwrapped(t *testing.T) {
 	arguments := `{"tool_uses":[{"recipient_name":"functions.f","parameters":{"a":1}},{"recipient_name":"g","parameters":{}}]}`
 	text, _ := json.Marshal(arguments)

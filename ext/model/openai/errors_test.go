@@ -95,7 +95,7 @@ func TestAPIError_BodyWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestSecrets_NeverInErrors lets everybody say the key who can.
+// TestSecrets_NeverInErrors leaks the key from every place that knows it: servers, transports and token sources.
 func TestSecrets_NeverInErrors(t *testing.T) {
 	const queryKey = "query-secret/42"
 	configured := func(c *Config) {

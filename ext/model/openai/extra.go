@@ -12,7 +12,7 @@ import (
 // {"cache_control": {"type": "ephemeral"}} for a part, or {"strict": true} for a tool.
 const ExtraFieldsKey = "openai_extra_fields"
 
-// Keys of Message.Extra, besides those of package kit.
+// Keys of Message.Extra, in addition to package kit's.
 const (
 	responseIDKey        = "openai_response_id"
 	responseModelKey     = "openai_model"
@@ -32,7 +32,7 @@ const extraContentKey = "openai_extra_content"
 
 // ResponseInfo holds the server's report about a response, without the answer. Each field may be empty.
 type ResponseInfo struct {
-	// ID is the server's name of the response; RequestID that of the request, which its support asks for.
+	// ID is the server's name of the response; RequestID its name of the request, which its support asks for.
 	ID, RequestID string
 	// Model answered, by its full name; Provider ran it, behind an aggregator.
 	Model, Provider string

@@ -166,7 +166,7 @@ func TestLimits_SlowReader(t *testing.T) {
 	})
 }
 
-// completeByHand is what jsonObject finds out piece by piece.
+// completeByHand reports of a whole text what jsonObject finds out piece by piece.
 func completeByHand(args string) bool {
 	return strings.HasSuffix(strings.TrimSpace(args), "}") && json.Valid([]byte(args))
 }
@@ -222,7 +222,7 @@ func (e *endlessly) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A stream as long as one may be takes no more memory than a short one, whoever reads it and forgets the chunks.
+// A stream of the greatest length takes no more memory than a short one if its reader drops the chunks.
 func TestStream_ManyChunksInBoundedMemory(t *testing.T) {
 	const many = 100_000
 	one := chunk("some words of the answer")

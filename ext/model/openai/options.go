@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
+// callOptions are the settings of one call: a copy of the Config's, changed by the options of the call.
 type callOptions struct {
 	Config
 	kit.Overrides
@@ -15,13 +15,13 @@ type callOptions struct {
 
 func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
 
-// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and instead of those of the same
+// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and instead of fields of the same
 // name; nil removes a field.
 func WithExtraFields(fields map[string]any) model.Option {
 	return setting(func(o *callOptions) { o.ExtraFields = kit.Merged(o.ExtraFields, fields) })
 }
 
-// WithExtraHeaders sends headers in addition to Config.Headers and instead of those of the same name.
+// WithExtraHeaders sends headers in addition to Config.Headers and instead of headers of the same name.
 func WithExtraHeaders(headers map[string]string) model.Option {
 	return setting(func(o *callOptions) { o.AddHeaders(headers) })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// wrapperNames are names of a tool that OpenAI's models know from their training and write sometimes though nobody offers
-// it: a call of it has several calls in its arguments.
+// wrapperNames are names of a tool that OpenAI's models know from their training and write sometimes though the request
+// does not offer it: a call of it has several calls in its arguments.
 var wrapperNames = []string{"multi_tool_use.parallel", "multi_tool_use_parallel", "parallel"}
 
 // isWrapper reports whether a call is one of several in one: its name is known, and no tool that was offered has it.

@@ -64,7 +64,7 @@ func inputPart(p *schema.MessageInputPart) (object, error) {
 	return nil, errors.New("the part is empty or of a type that cannot be given to a model")
 }
 
-// outputParts returns what the assistant said: the text, and the media, which are sent like those of users. The text is
+// outputParts returns what the assistant said: the text, and the media, which are sent like users' media. The text is
 // Content; texts among the parts count when there is none. Audio is not sent back, as its transcript is the text.
 func outputParts(m *schema.Message) (text string, media []object, err error) {
 	if len(m.UserInputMultiContent) > 0 {

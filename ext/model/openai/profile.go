@@ -284,7 +284,7 @@ func Profiles() []Profile {
 	}
 }
 
-// ProfileFor returns the profile for the server at an address: that of the service with this host, and
+// ProfileFor returns the profile for the server at an address: the profile of the service with this host, and
 // [ProfileUnknown] for others.
 func ProfileFor(baseURL string) Profile {
 	u, err := url.Parse(baseURL)

@@ -16,13 +16,13 @@ type ReasoningReplay string
 
 const (
 	// ReasoningReplayAuto does what the [Profile] says: as a rule the thinking of the server's own answers is sent in the
-	// fields in which it came, that of others is not, and servers that refuse thinking get none.
+	// fields in which it came, other servers' thinking is not, and servers that refuse thinking get none.
 	ReasoningReplayAuto ReasoningReplay = ""
 	// ReasoningReplayNever sends none.
 	ReasoningReplayNever ReasoningReplay = "never"
-	// ReasoningReplayAsReasoning sends every ReasoningContent, whoever thought it, in the field "reasoning".
+	// ReasoningReplayAsReasoning sends every ReasoningContent, of whichever model, in the field "reasoning".
 	ReasoningReplayAsReasoning ReasoningReplay = "reasoning"
-	// ReasoningReplayAsReasoningContent sends every ReasoningContent, whoever thought it, in the field "reasoning_content".
+	// ReasoningReplayAsReasoningContent sends every ReasoningContent, of whichever model, in the field "reasoning_content".
 	ReasoningReplayAsReasoningContent ReasoningReplay = "reasoning_content"
 )
 

@@ -219,7 +219,7 @@ func (c *call) reject(req *kit.Object) {
 	switch {
 	case c.profile.isOfficial() && isReasoningModel(name) && c.conf.ReasoningEffort != "none":
 		if t := c.common.Temperature; t != nil && *t == 1 {
-			req.Set("temperature", nil) // it is that anyway
+			req.Set("temperature", nil) // the server uses that anyway
 		} else {
 			c.unsupported.Reject(req, "temperature", "model "+name+" thinks and takes none: leave it out, or set ReasoningEffort to none")
 		}

@@ -24,7 +24,7 @@ const (
 	responsesSummaryKey = "openai_summary"
 	// responsesItemKey holds an item as the server sent it. It stands at the first block of the item.
 	responsesItemKey = "openai_item"
-	// responsesCallKey holds what a function call has besides name and arguments.
+	// responsesCallKey holds what a function call has apart from name and arguments.
 	responsesCallKey = "openai_call_fields"
 	// responsesItemsKey holds the IDs of the items of an answer with thinking, as a JSON list: an answer that was changed
 	// is sent back without thinking and IDs, as the server refuses halves.

@@ -19,7 +19,7 @@ const (
 	responsesLastPoll  = 10 * time.Second
 	// maxResponsesReconnects is the number of times that a stream is continued without any new event.
 	maxResponsesReconnects = 5
-	// responsesCancelTime limits the time that cancelling takes, once nobody waits for the answer.
+	// responsesCancelTime limits the time that cancelling takes, once no caller waits for the answer.
 	responsesCancelTime = 5 * time.Second
 )
 
@@ -158,5 +158,5 @@ func (b *responsesBackground) cancel() {
 	resp, err := b.call.engine.client.Do(ctx, kit.Request{Path: responsesPath(id) + "/cancel", Headers: b.call.ExtraHeaders()})
 	if err == nil {
 		resp.Finish()
-	} // Nobody is left to notify: the server finishes the answer for nothing.
+	} // No caller is left to tell: the server finishes the answer for nothing.
 }

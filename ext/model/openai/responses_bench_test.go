@@ -60,7 +60,8 @@ func readResponsesBench(t testing.TB, e *responsesEngine) {
 	chunks.Finish()
 }
 
-// BenchmarkResponsesChunk is what the adapter spends on a chunk of text: reading the events and making messages of them.
+// BenchmarkResponsesChunk measures what the adapter spends on a chunk of text: reading the events and making messages of
+// them.
 func BenchmarkResponsesChunk(b *testing.B) {
 	body := responsesBenchBody()
 	e := newResponsesBench(b, body)

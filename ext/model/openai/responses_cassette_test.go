@@ -118,8 +118,8 @@ type responsesAnswer struct {
 	}
 }
 
-// responsesRecordedAnswer reads a response. The items of a stream are those of its output_item.done events: the terminal
-// event has thinking in another encryption (providers/R11).
+// responsesRecordedAnswer reads a response. The items of a stream are the ones in its output_item.done events: the
+// terminal event has thinking in another encryption (providers/R11).
 func responsesRecordedAnswer(t *testing.T, body []byte) (a responsesAnswer) {
 	doc := string(body)
 	var items []map[string]any
@@ -493,7 +493,7 @@ func TestResponsesStream_IsTheSameAsTheWholeAnswer(t *testing.T) {
 			for n, b := range whole.ContentBlocks {
 				if b.Reasoning != nil && b.Reasoning.Signature != "" {
 					require.NotEmpty(t, streamed.ContentBlocks[n].Reasoning.Signature)
-					b.Reasoning.Signature = streamed.ContentBlocks[n].Reasoning.Signature // encrypted anew
+					b.Reasoning.Signature = streamed.ContentBlocks[n].Reasoning.Signature // encrypted again
 				}
 			}
 			require.Equal(t, whole, streamed)

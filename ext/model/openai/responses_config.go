@@ -40,7 +40,7 @@ type ResponsesConfig struct {
 	// HTTPClient sends the requests. Default: a client on http.DefaultTransport.
 	HTTPClient *http.Client
 	// Timeout limits every attempt, from the connection to the last byte of the answer, streams included. Default: no
-	// limit but that of the context.
+	// limit but the context's.
 	Timeout time.Duration
 	// IdleTimeout limits how long the server may be silent within a streamed answer. Default 5 minutes; 0 for no limit.
 	IdleTimeout *time.Duration
@@ -53,8 +53,8 @@ type ResponsesConfig struct {
 
 	// Model is the name of the model. Required, except with Azure, where it defaults to the deployment.
 	Model string
-	// ReasoningModel says whether the model thinks, where the name does not say it, as those of Azure deployments.
-	// Models that think get their encrypted thinking back, and system messages with the role developer.
+	// ReasoningModel says whether the model thinks, where the name does not say it, as with Azure deployments. Models
+	// that think get their encrypted thinking back, and system messages with the role developer.
 	ReasoningModel *bool
 	// MaxTokens limits the length of the answer, thinking included.
 	MaxTokens *int
@@ -117,7 +117,7 @@ type ResponsesConfig struct {
 	// DropUnsupported leaves out settings that the model is known to reject, which are errors otherwise. The answer lists
 	// them in its Extra under [kit.DroppedSettingsKey].
 	DropUnsupported bool
-	// ForeignThinking says what becomes of the thinking of other providers' answers. Default: it is left out.
+	// ForeignThinking says what to do with the thinking of other providers' answers. Default: it is left out.
 	ForeignThinking kit.ForeignThinking
 }
 

@@ -31,7 +31,7 @@ func answeredBy(t *testing.T, server, name string, items ...string) (*schema.Mes
 	}
 }
 
-// xAI reports the steps of tools that it runs as calls of custom tools that nobody offered.
+// xAI reports the steps of tools that it runs as calls of custom tools that no request offered.
 func TestResponses_CustomCallsOfToolsThatWereNotOfferedAreTheServers(t *testing.T) {
 	step := `{"type":"custom_tool_call","id":"ctc_1","call_id":"xs_1","name":"x_keyword_search","input":"{\"query\":\"from:xai\"}","status":"completed"}`
 	answer, _, next := answeredBy(t, "https://api.x.ai/v1", "grok-4", step, textItemHi)

@@ -295,7 +295,7 @@ func TestResponsesHistory_OfOtherProvidersIsSentWithoutWhatOnlyTheyUnderstand(t 
 	})
 }
 
-// What a call has besides name and arguments goes back, too.
+// What a call has apart from name and arguments is sent back, too.
 //
 // Rules providers/R12, providers/R28
 func TestResponsesHistory_KeepsTheFieldsOfCalls(t *testing.T) {

@@ -19,7 +19,7 @@ const (
 	SafetyChecksKey = "openai_acknowledged_safety_checks"
 )
 
-// responsesIDRule is what the server accepts as the ID of a call.
+// responsesIDRule matches the IDs of calls that the server accepts.
 var responsesIDRule = kit.IDRule{Max: 64}
 
 // responsesInput makes the input of a request of a conversation.
@@ -68,8 +68,8 @@ func (b *responsesInput) add(in []*schema.AgenticMessage) error {
 	return nil
 }
 
-// hasThinking reports whether an answer has thinking, which those of other servers have not any more. A server that
-// thinks takes it back, whatever the model is called.
+// hasThinking reports whether an answer has thinking, which has already been removed from other servers' answers. A
+// server that thinks takes it back, whatever the model is called.
 func hasThinking(m *schema.AgenticMessage) bool {
 	return m.Role == schema.AgenticRoleTypeAssistant && slices.ContainsFunc(m.ContentBlocks, func(b *schema.ContentBlock) bool {
 		return b != nil && b.Reasoning != nil

@@ -84,7 +84,7 @@ func responsesJSONText(raw json.RawMessage) string {
 	return kit.RawUsage(raw)
 }
 
-// blocks returns the blocks of an item. They are those of a whole answer: a stream takes off what it has emitted.
+// blocks returns the blocks of an item. They are the blocks of a whole answer: a stream takes off what it has emitted.
 func (c *responsesCall) blocks(item *responsesItem) []*schema.ContentBlock {
 	var blocks []*schema.ContentBlock
 	switch item.Type {

@@ -68,7 +68,7 @@ func (m *ResponsesModel) WithTools(tools []*schema.ToolInfo) (*ResponsesModel, e
 	return &ResponsesModel{with}, nil
 }
 
-// responsesSystem is what the answers name as their provider.
+// responsesSystem is the provider that answers name.
 const responsesSystem = "openai"
 
 // responsesEngine implements [kit.Engine].

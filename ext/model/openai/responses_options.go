@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// responsesCall is a call with its settings: those of the configuration, which options of the call change in a copy.
+// responsesCall is a call with its settings: a copy of the configuration's, changed by the options of the call.
 type responsesCall struct {
 	engine   *responsesEngine
 	conf     ResponsesConfig
@@ -92,12 +92,12 @@ func WithHeadPreviousResponseID(id string) model.Option {
 }
 
 // WithResponsesExtraFields sets fields of the request body, in addition to ResponsesConfig.ExtraFields and instead of
-// those of the same name; nil removes a field.
+// fields of the same name; nil removes a field.
 func WithResponsesExtraFields(fields map[string]any) model.Option {
 	return responsesSetting(func(c *responsesCall) { c.conf.ExtraFields = kit.Merged(c.conf.ExtraFields, fields) })
 }
 
-// WithResponsesExtraHeaders sends headers in addition to ResponsesConfig.Headers and instead of those of the same
+// WithResponsesExtraHeaders sends headers in addition to ResponsesConfig.Headers and instead of headers of the same
 // name.
 func WithResponsesExtraHeaders(headers map[string]string) model.Option {
 	return responsesSetting(func(c *responsesCall) { c.AddHeaders(headers) })

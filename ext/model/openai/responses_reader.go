@@ -25,7 +25,7 @@ type responsesReader struct {
 	joined *schema.AgenticMessageAccumulator
 }
 
-// responsesProgress is what has been emitted of an item.
+// responsesProgress tracks what has been emitted of an item.
 type responsesProgress struct {
 	id      string
 	thought bool // it is thinking
@@ -37,7 +37,7 @@ type responsesProgress struct {
 	parts   map[int]*responsesPartProgress
 }
 
-// responsesPartProgress is what has been emitted of a part of an item.
+// responsesPartProgress tracks what has been emitted of a part of an item.
 type responsesPartProgress struct {
 	text        int // bytes of text, thinking or arguments
 	refusal     int // bytes
@@ -47,7 +47,7 @@ type responsesPartProgress struct {
 	contents    map[int]int // bytes of texts of thinking, by index
 }
 
-// responsesPartsPerItem is how many block indexes an item has.
+// responsesPartsPerItem is the number of block indexes of an item.
 const responsesPartsPerItem = 1 << 10
 
 func responsesBlockIndex(output, part int) *schema.StreamingMeta {
@@ -263,7 +263,7 @@ func (r *responsesResponse) finish() string {
 // isCutOff reports whether the answer ended before the model was done with it.
 func (r *responsesResponse) isCutOff() bool { return model.FinishOf(r.finish()).CutOff() }
 
-// end fills in what the last chunk of an answer has besides blocks, and returns the error of an answer without any.
+// end fills in what the last chunk of an answer has apart from blocks, and returns the error of an answer without any.
 func (r *responsesReader) end(m *schema.AgenticMessage, resp *responsesResponse) error {
 	finish := resp.finish()
 	kit.SetFinishReason(m, finish)

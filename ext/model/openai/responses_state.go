@@ -35,7 +35,7 @@ func (c *responsesCall) anchor(in []*schema.AgenticMessage, input *responsesInpu
 			kit.ExtraText(m.Extra, responsesHistoryKey) == responsesHistoryHash(input.items[:behind]):
 			return responsesAnchor{previous: m.ResponseMeta.ID, items: behind}
 		case c.conf.PreviousResponse:
-			// An earlier answer would fit only if this one was put in by somebody else.
+			// An earlier answer would fit only if other code had inserted this one.
 			continue
 		}
 	}

@@ -33,7 +33,7 @@ type responsesChunks struct {
 // responsesHoles are the fields in which the events of one text differ.
 var responsesHoles = []string{"delta", "obfuscation", "sequence_number"}
 
-// responsesEnd is what a stream ends with.
+// responsesEnd names the events that a stream ends with.
 const responsesEnd = "response.completed, response.incomplete or response.failed"
 
 // Next implements [kit.Chunks].
@@ -81,7 +81,7 @@ func (c *responsesChunks) next() (*schema.AgenticMessage, error) {
 	return c.event(&e, data)
 }
 
-// isPiece reports whether an event is like that of the latest piece of text, and reads what differs.
+// isPiece reports whether an event is like the event of the latest piece of text, and reads what differs.
 func (c *responsesChunks) isPiece(data []byte) bool {
 	values, ok := c.same.Match(data)
 	if !ok {

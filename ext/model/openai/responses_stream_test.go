@@ -270,7 +270,7 @@ func TestResponses_CallbacksSeeTheCallOnce(t *testing.T) {
 	require.Equal(t, 2, tools)
 }
 
-// Servers repeat keys that they do not like, also those of MCP servers.
+// Servers repeat keys that they refuse in their errors, keys for MCP servers included.
 //
 // Rule providers/K5
 func TestResponses_ErrorsShowNoSecrets(t *testing.T) {

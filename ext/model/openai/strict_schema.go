@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// looseKeywords are what strict schemas may not have.
+// looseKeywords are the keywords that strict schemas may not have.
 // https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
 var looseKeywords = []string{
 	"$schema", "$id", "default", "examples", "allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else",

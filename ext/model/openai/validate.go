@@ -65,7 +65,7 @@ func (c *Config) validateKey() error {
 	return nil
 }
 
-// needsKey reports whether the server is one that nobody may use without a key.
+// needsKey reports whether the server takes no requests without a key.
 func (c *Config) needsKey() bool {
 	p := c.profile()
 	return p.isOfficial()

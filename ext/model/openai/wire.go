@@ -38,7 +38,7 @@ type completion struct {
 	ProviderMetadata    metadata        `json:"provider_metadata"` // Vercel
 }
 
-// metadata is what Vercel's gateway says about the provider behind it.
+// metadata is the report of Vercel's gateway about the provider behind it.
 type metadata struct {
 	Gateway struct {
 		Cost word `json:"cost"`

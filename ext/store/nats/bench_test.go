@@ -65,7 +65,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkClaim takes runs that are due, while there are 10,000 besides that wait.
+// BenchmarkClaim takes runs that are due, while 10,000 others wait.
 func BenchmarkClaim(b *testing.B) {
 	for _, always := range []bool{false, true} {
 		for _, workers := range []int{1, 16} {

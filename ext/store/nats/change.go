@@ -16,8 +16,8 @@ import (
 // mostTogether is the number of messages that are published in one step at most: the server's limit.
 const mostTogether = 1000
 
-// change is what a call writes, all in one step or none of it: heads, records before them, and who is of a key. One
-// that is a head alone, as most are, is one message.
+// change holds what a call writes, all in one step or none of it: heads, records before them, and the members of keys.
+// A change of a head alone, as most are, is one message.
 type change struct {
 	store *Store
 	now   time.Time
@@ -29,8 +29,8 @@ type change struct {
 	keys    map[string]*members
 }
 
-// change changes an ID, which do gets as it is, and may be called again when somebody else was faster. known is how the
-// ID was last, if the caller knows; nil if not. It returns the ID as it is then.
+// change changes an ID, which do gets as it is, and may be called again when another writer was faster. known is how
+// the ID was last, if the caller knows; nil if not. It returns the ID as it is then.
 func (s *Store) change(
 	ctx context.Context, doing, id string, known *state, do func(ctx context.Context, c *change, st *state) error,
 ) (after *state, err error) {
@@ -75,7 +75,7 @@ func (s *Store) changeRead(
 	return after, storekit.FailedOnce(doing, id, err)
 }
 
-// now is the time of the server. That of an ID does not go back, and the clock does not stay behind it: a run that
+// now is the time of the server. The time of an ID does not go back, and the clock does not stay behind it: a run that
 // becomes due now is due for the next call of this process.
 func (s *Store) now(ctx context.Context, st *state) (time.Time, error) {
 	now, err := s.clock.now(ctx)

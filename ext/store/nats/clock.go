@@ -11,8 +11,8 @@ import (
 // clockAge is the time for which the clock is believed without asking the server again.
 const clockAge = 10 * time.Second
 
-// clock is that of the server. It asks for the time now and then and counts on from there, by the monotonic clock of
-// this process: nothing depends on what time it is here. It is late by less than the answer took to come, and so two
+// clock is the clock of the server. It asks for the time now and then and counts on from there, by the monotonic clock
+// of this process: nothing depends on what time it is here. It is late by less than the answer took to come, and so two
 // processes agree on when a lease ends up to that.
 type clock struct {
 	wire *wire

@@ -19,10 +19,10 @@ const viewAge = goneFor / 2
 // may be more urgent.
 const viewFresh = 20 * time.Millisecond
 
-// view is what a process knows of the runs of a tenant that may become due, are in front of others of their key, or
+// view holds what a process knows of the runs of a tenant that may become due, are in front of others of their key, or
 // expire: their heads, which it follows by their sequence. Each look asks only for those that changed since the last
-// one; what this process writes it knows at once. What it says is a hint: whoever takes a run reads it again. Records
-// are not in it, so a lease may count for longer.
+// one; what this process writes it knows at once. What it says is a hint: a call that takes a run reads it again.
+// Records are not in it, so a lease may count for longer.
 type view struct {
 	// turn is full while the server is asked. It guards upTo, the sequence of the last head that was delivered, and at,
 	// when the server was asked last. It is taken before mu.
@@ -34,7 +34,8 @@ type view struct {
 	runs map[string]*seen // by ID
 	// bad are the errors of heads that cannot be read, by the hashes of their IDs.
 	bad map[string]*storekit.RowError
-	// keyed are the runs of a key, queues those that may become due and that nobody in this process tries to take.
+	// keyed are the runs of a key, queues the runs that may become due and that no goroutine of this process tries to
+	// take.
 	keyed  map[string]map[string]*seen
 	queues map[queueName]*queue
 }
@@ -43,7 +44,7 @@ type view struct {
 type seen struct {
 	row storekit.Row
 	seq uint64
-	// isTried says that somebody in this process tries to take the run just now.
+	// isTried says that a goroutine of this process tries to take the run just now.
 	isTried bool
 	// since is since when the run is due, from when on it can be taken. in is where it waits for that, and index where
 	// there.
@@ -156,8 +157,8 @@ func (v *view) forgetLocked(id string) {
 	}
 }
 
-// try returns the run that is to be taken first, of those that nobody in this process tries to take. tried is to be
-// called afterwards; it is nil if there is none.
+// try returns the run that is to be taken first, of the runs that no goroutine of this process tries to take. tried is
+// to be called afterwards; it is nil if there is none.
 func (v *view) try(due checkpoint.Due, now time.Time) (id string, tried func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

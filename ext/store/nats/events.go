@@ -32,7 +32,7 @@ type EventsConfig struct {
 
 // Events is a runlog.Store on the servers of a store, for one tenant, in a stream of its own. Deltas are removed when
 // what they are pieces of has ended. A process needs one: it hears through one subscription, which is open while
-// somebody waits, of what others write. It is safe for concurrent use.
+// a reader waits, of what others write. It is safe for concurrent use.
 type Events struct {
 	store *Store
 	wire  *wire
@@ -41,9 +41,9 @@ type Events struct {
 
 	mu      sync.Mutex // guards the fields below
 	waiting int
-	// ear hears of events, nil while nobody waits.
+	// ear hears of events, nil while no reader waits.
 	ear *nats.Subscription
-	// places are where in the stream is what comes behind a position, for readers that continue.
+	// places has the places in the stream of what comes behind a position, for readers that continue.
 	places map[place]uint64
 }
 
@@ -153,7 +153,7 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 	return nil
 }
 
-// append publishes what the stream does not have, unless somebody else adds to the run at the same moment.
+// append publishes what the stream does not have, unless another writer adds to the run at the same moment.
 func (e *Events) append(ctx context.Context, hash string, events []runlog.Event) error {
 	last, seq, err := e.lastOf(ctx, hash)
 	if err != nil {
@@ -338,7 +338,7 @@ func (e *Events) page(
 	return nil, from, false, nil
 }
 
-// placeOf is where in the stream is what comes behind a position, 1 if that is not known.
+// placeOf returns the place in the stream of what comes behind a position, 1 if it is not known.
 func (e *Events) placeOf(hash string, at runlog.Cursor) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -451,7 +451,7 @@ func (e *Events) List(ctx context.Context, q runlog.Query) iter.Seq2[runlog.Info
 	}
 }
 
-// list reads all runs. There are as many as whoever sweeps leaves.
+// list reads all runs. There are as many as sweeps leave.
 func (e *Events) list(ctx context.Context) (infos []runlog.Info, err error) {
 	stream, err := e.js.Stream(ctx, e.wire.stream)
 	if err != nil {

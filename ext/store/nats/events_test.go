@@ -101,7 +101,7 @@ func TestEvents_OfATenantAreItsOwn(t *testing.T) {
 	require.True(t, exists)
 }
 
-// BenchmarkEvents_Append is what a batch of deltas costs.
+// BenchmarkEvents_Append measures a batch of deltas.
 func BenchmarkEvents_Append(b *testing.B) {
 	e := openEvents(b, newStore(b, startServer(b, false)))
 	seq := uint64(0)

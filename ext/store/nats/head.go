@@ -26,16 +26,17 @@ const (
 	idHeader = "Weft-ID"
 )
 
-// longestIDHeader is how long an ID may be to be in a header.
+// longestIDHeader limits the length of an ID in a header.
 const longestIDHeader = 2000
 
-// keptWrites is how many writes of a head are remembered, so that who has lost the answer to one recognizes it.
+// keptWrites is the number of writes of a head that are remembered, so that a writer that has lost the answer to one
+// recognizes it.
 const keptWrites = 8
 
-// head is what the store knows of an ID, besides the records that were appended since it was written.
+// head holds what the store knows of an ID, without the records that were appended since it was written.
 type head struct {
-	// Row is that of a run if IsRun is set. Otherwise something was written without a lease, and only ID, Steps and Bytes
-	// count.
+	// Row is the row of a run if IsRun is set. Otherwise something was written without a lease, and only ID, Steps and
+	// Bytes count.
 	Row   storekit.Row
 	IsRun bool
 	// Saved is the checkpoint, nil for none.
@@ -89,8 +90,8 @@ type step struct {
 	Sum   digest
 }
 
-// state is an ID as it was read: its head, with the records that came after it. Whoever changes it has it for himself,
-// and publishes it under the condition that nothing came after version.
+// state is an ID as it was read: its head, with the records that came after it. A call that changes it has a copy of
+// its own, and publishes it under the condition that nothing came after version.
 type state struct {
 	head
 	hash string
@@ -114,13 +115,13 @@ func (st *state) clone() *state {
 	return &c
 }
 
-// isGone reports whether nothing is known of the ID. Its head may remain for a while, so that everybody sees that.
+// isGone reports whether nothing is known of the ID. Its head may remain for a while, so that all processes see that.
 func (st *state) isGone() bool {
 	return st.bad == nil && !st.IsRun && st.Saved == nil && st.Row.Run.Steps == 0
 }
 
-// readState makes a state of the last messages of an ID, which is nil if only its hash is known. That of a head that
-// cannot be read is bad.
+// readState makes a state of the last messages of an ID, which is nil if only its hash is known. The state of a head
+// that cannot be read is bad.
 func (s *Store) readState(ctx context.Context, id *string, hash string, found []message) (*state, error) {
 	st := &state{hash: hash}
 	if id != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// members are the hashes of the runs of a key that may be in front of others. Whoever makes or takes a run of the key
-// writes them in the same step, so that they do it one after the other.
+// members are the hashes of the runs of a key that may be in front of others. A call that makes or takes a run of the
+// key writes them in the same step, so that such calls succeed one after the other.
 type members struct {
 	subject string
 	seq     uint64

@@ -16,9 +16,9 @@ type lease struct {
 	// taker names the write that took the lease: a server that lost its last messages may hand out a token again.
 	taker uint64
 
-	// turn is full while somebody writes: it guards the fields below.
+	// turn is full while a goroutine writes: it guards the fields below.
 	turn chan struct{}
-	// known is the run as this process wrote it last, nil if somebody else may have written since.
+	// known is the run as this process wrote it last, nil if another process may have written since.
 	known *state
 	// doubtful is the record of an append that failed without an answer. It may arrive later, as long as no other message
 	// does before.
@@ -198,7 +198,7 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 	return answers, storekit.FailedOnce("read the answers of", l.ID(), err)
 }
 
-// Settle says what has become of the run and gives the lease back. Children and the answer to the parent are written in
+// Settle saves the outcome of the run and gives the lease back. Children and the answer to the parent are written in
 // the same step.
 func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), end); err != nil {

@@ -19,7 +19,7 @@ func (s *Store) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo
 	return st.Row.Info(), true, nil
 }
 
-// Result returns that of a run that is done.
+// Result returns the result of a run that is done.
 func (s *Store) Result(ctx context.Context, id string) ([]byte, error) {
 	st, err := s.inspect(ctx, id)
 	if err != nil {

@@ -26,8 +26,8 @@ func newQueue() *queue {
 // farAway is a time at which no lease of today counts any more.
 var farAway = time.Unix(math.MaxInt32, 0).AddDate(1000, 0, 0)
 
-// dueFrom is since when a run is due once nobody holds it, and from when on that is so; false if it does not become
-// due.
+// dueFrom returns since when a run is due once no process holds it, and from when on that is so; false if it does not
+// become due.
 func dueFrom(r *storekit.Row) (since, from time.Time, ok bool) {
 	since, ok = r.DueAt(farAway)
 	if from = since; r.Run.Owner != "" && r.Run.LeaseUntil.After(since) {

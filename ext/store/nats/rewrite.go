@@ -67,8 +67,8 @@ func (s *Store) Rewrite(
 	return err
 }
 
-// rewriteJournal puts records in the place of those that there are. Whoever does not know whether his last one has
-// arrived still recognizes it by what it was.
+// rewriteJournal replaces the records. A holder that does not know whether its last record has arrived still recognizes
+// it by what it was.
 func (c *change) rewriteJournal(ctx context.Context, st *state, records [][]byte) error {
 	if len(records) == 0 {
 		return nil

@@ -75,7 +75,7 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 	if err != nil {
 		return nil, err
 	}
-	if after.Taker != write { // it was taken, the answer was lost, and then somebody else took it
+	if after.Taker != write { // it was taken, the answer was lost, and then another process took it
 		return nil, after.Row.Busy()
 	}
 	l := s.newLease(after, before, made)

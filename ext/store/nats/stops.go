@@ -30,7 +30,8 @@ func (s *Store) listenForStops() (err error) {
 	return err
 }
 
-// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. The process that holds it hears of it at once.
+// Stop asks the holder of a run to stop it, and pauses it if no process holds it. The process that holds it hears of it at
+// once.
 func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
 	err := s.transition(ctx, "stop", id, func(r *storekit.Row, now time.Time) error { return r.Stop(how, s.retention, now) })
 	if err != nil {

@@ -42,7 +42,7 @@ type Store struct {
 	clock     *clock
 	retention checkpoint.Retention
 	patience  time.Duration
-	// piece is how long the content of a message may be: longer values are cut into pieces.
+	// piece limits the content of a message: longer values are cut into pieces.
 	piece int
 
 	prefix, tenant string
@@ -130,7 +130,7 @@ func makeStream(ctx context.Context, conf Config) (replicas int, err error) {
 	return got.Replicas, nil
 }
 
-// streamConfig is what a stream is made of.
+// streamConfig returns the configuration of a stream.
 func streamConfig(conf Config) jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
 		Name:        conf.Prefix,
@@ -206,7 +206,7 @@ func hashOf(name string) string {
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
 }
 
-// Subjects. Those of an ID have a part for its hash; values have one for their name besides.
+// Subjects. The subjects of an ID have a part for its hash; subjects of values also have one for their name.
 func (s *Store) headOf(hash string) string  { return s.prefix + ".run." + s.of + "." + hash + ".head" }
 func (s *Store) stepsOf(hash string) string { return s.prefix + ".run." + s.of + "." + hash + ".step" }
 func (s *Store) allOf(hash string) string   { return s.prefix + ".run." + s.of + "." + hash + ".*" }
@@ -236,7 +236,8 @@ func (s *Store) readAny(ctx context.Context, id string) (*state, error) {
 	return s.readState(ctx, &id, hash, found)
 }
 
-// readAll reads IDs by their hashes, those of which something is known, in the order of the hashes. Heads may be bad.
+// readAll reads IDs by their hashes, in the order of the hashes, without IDs of which nothing is known. Heads may be
+// bad.
 func (s *Store) readAll(ctx context.Context, hashes []string) ([]*state, error) {
 	var all []*state
 	for chunk := range slices.Chunk(hashes, 400) {

@@ -345,7 +345,8 @@ func TestStore_CanBeSealedAgain(t *testing.T) {
 	checkpointtest.Reseal(t, newStore(t, startServer(t, false)))
 }
 
-// Large values are replaced, too, while somebody holds the run, and a journal that is too long for one step is left as it is.
+// Large values are replaced, too, while a process holds the run, and a journal that is too long for one step is left as it
+// is.
 func TestStore_RewritesAllValuesOrNone(t *testing.T) {
 	s := newStore(t, startServer(t, false))
 	louder := func(_ checkpoint.ValueKind, value []byte) ([]byte, error) { return append(value, '!'), nil }

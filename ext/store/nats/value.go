@@ -17,8 +17,8 @@ import (
 
 // Bounds of values.
 const (
-	// longestMessage is how long a message may be before its content is kept beside it. Messages of a server are at most
-	// 1 MiB by default. (B33)
+	// longestMessage is the length of a message above which its content is kept beside it. Messages of a server are at
+	// most 1 MiB by default. (B33)
 	longestMessage = 512 << 10
 	// longestSaved is the same for a checkpoint inside the head, which is written again with every change.
 	longestSaved = 4 << 10

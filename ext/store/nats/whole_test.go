@@ -19,7 +19,7 @@ import (
 // cutting dials connections that end at one of the writes of messages of a store, when some of that was sent.
 type cutting struct {
 	subject []byte
-	// sent is how much of the write is sent before.
+	// sent returns the part of the write that is sent before.
 	sent func(data []byte) []byte
 
 	mu sync.Mutex // guards the fields below
@@ -56,7 +56,7 @@ func (c *cutConn) Write(data []byte) (int, error) {
 		return c.Conn.Write(data)
 	}
 	_, _ = c.Conn.Write(c.c.sent(data))
-	// The server reads what was sent before the connection ends. What it answers, nobody reads.
+	// The server reads what was sent before the connection ends. Its answer is not read.
 	_ = c.Conn.(*net.TCPConn).CloseWrite()
 	return 0, net.ErrClosed
 }

@@ -77,7 +77,7 @@ func newWire(conn *nats.Conn, stream string, answerIn time.Duration) (*wire, err
 	return w, w.sub.SetPendingLimits(-1, -1) // no more is under way than was asked for
 }
 
-// close ends the subscriptions. Whoever waits for a reply waits until his context ends.
+// close ends the subscriptions. A call that waits for a reply waits until its context ends.
 func (w *wire) close() error {
 	err := w.sub.Unsubscribe()
 	if w.heardStops != nil {
@@ -89,7 +89,7 @@ func (w *wire) close() error {
 	return err
 }
 
-// replied hands a reply to who asked. It does not block: who asks has room for all that he asks for.
+// replied hands a reply to the call that asked. It does not block: the call has room for all replies that it asks for.
 func (w *wire) replied(m *nats.Msg) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

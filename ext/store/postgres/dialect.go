@@ -36,7 +36,7 @@ func Dialect() sqlrun.Dialect {
 }
 
 // isPassing reports whether an error is gone when the transaction is tried again: the server had to choose between
-// transactions, is starting or stopping, has no connection left, or the connection broke. Codes are those of appendix A
+// transactions, is starting or stopping, has no connection left, or the connection broke. The codes are in appendix A
 // of PostgreSQL's documentation.
 func isPassing(err error) bool {
 	var e *pgconn.PgError

@@ -21,7 +21,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun/sqlruntest"
 )
 
-// TestStore_LosesNothingWhenItsServerCrashes, and needs nobody to continue.
+// TestStore_LosesNothingWhenItsServerCrashes, and continues by itself.
 // Rule distributed/K10.
 func TestStore_LosesNothingWhenItsServerCrashes(t *testing.T) {
 	ofTest(t)

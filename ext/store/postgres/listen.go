@@ -22,9 +22,9 @@ type listener struct {
 	channel string
 	db      *sql.DB
 	logger  *slog.Logger
-	// out is what others are to be woken for. What does not fit is dropped.
+	// out has the notices that wake other processes. What does not fit is dropped.
 	out chan notice
-	// events are woken for events of runs, nil while nobody has opened them.
+	// events are woken for events of runs, nil until they are opened.
 	events atomic.Pointer[sqlrun.Events]
 	// listening is true while the connection that listens is there.
 	listening atomic.Bool
@@ -59,8 +59,8 @@ func (l *listener) stop() {
 	l.ends.Wait()
 }
 
-// notice is what processes say to each other: runs that are due or, if Run is set, events of a run, by its key, or, if Stop
-// is set, a request to stop the run in that row.
+// notice is a message between processes: runs that are due or, if Run is set, events of a run, by its key, or, if Stop is
+// set, a request to stop the run in that row.
 type notice struct {
 	checkpoint.Due
 	Run  string `json:",omitempty"`

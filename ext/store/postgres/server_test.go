@@ -60,7 +60,7 @@ func started() (yes bool) {
 
 var errNoServer = errors.New("PostgreSQL is not installed: install the package postgresql")
 
-// binaries is the place where the server's programs are: those of Debian are not in the PATH.
+// binaries returns the folder of the server's programs: Debian's are not in the PATH.
 func binaries() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {

@@ -23,15 +23,17 @@ type Config struct {
 	// Schema is the place where the tables are; the default is the first of the search path. Prefix begins their names; the
 	// default is "weft_".
 	Schema, Prefix string
-	// NoMigrate has New refuse a database without tables, or with those of an older release, instead of changing it. Then
-	// [Migrate] does that.
+	// NoMigrate has New refuse a database without tables, or with tables of an older release, instead of changing it.
+	// Then [Migrate] does that.
 	NoMigrate bool
-	// MaxConns is the number of connections that there are at most, besides the one that listens. The default is 16.
+	// MaxConns is the number of connections that there are at most, in addition to the one that listens. The default is
+	// 16.
 	MaxConns int
 	// ListenURL is the place where the connection that listens is made, which must not go through PgBouncer in transaction
 	// mode. The default is URL.
 	ListenURL string
-	// NoListen has workers of other processes not wake those of this one: they look once in a poll. It saves a connection.
+	// NoListen keeps workers of other processes from waking this process's: they look once in a poll. It saves a
+	// connection.
 	NoListen bool
 	// Retention is the time for which runs are kept.
 	Retention checkpoint.Retention
@@ -103,7 +105,7 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	return s, nil
 }
 
-// Migrate makes the tables in a database, or brings those of an older release up to date.
+// Migrate makes the tables in a database, or brings tables of an older release up to date.
 func Migrate(ctx context.Context, conf Config) error {
 	conf.NoMigrate, conf.NoListen = false, true
 	s, err := New(ctx, conf)

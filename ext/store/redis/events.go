@@ -18,7 +18,7 @@ import (
 
 // Events is a runlog.Store on the server of a store, for one tenant: a stream for each run, whose entries have the
 // position of their event as ID. Deltas are removed when what they are pieces of has ended, and a run as long after its
-// end as Retention.Events says. A process needs one: it hears through one connection, which is open while somebody
+// end as Retention.Events says. A process needs one: it hears through one connection, which is open while a reader
 // waits, of what others write.
 type Events struct {
 	store *Store
@@ -26,7 +26,7 @@ type Events struct {
 
 	mu      sync.Mutex // guards the fields below
 	waiting int
-	// ear is the connection that hears of events, nil while nobody waits.
+	// ear is the connection that hears of events, nil while no reader waits.
 	ear *ear
 }
 

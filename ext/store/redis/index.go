@@ -12,9 +12,9 @@ import (
 )
 
 // Where a run is to be looked for is kept beside its row, in sorted sets of IDs: when it becomes due, when it expires, and
-// by its key in the order of those that have it. A script that writes a row writes them in the same step, and whoever meets
-// an entry that the row says is wrong mends it only if the row is still the one that was read. So no entry is ever missing
-// of a row that somebody wrote; what a server has lost or a hand has removed is mended by sweeps.
+// by its key in the order of the key's runs. A script that writes a row writes them in the same step, and a call that
+// meets an entry that the row says is wrong mends it only if the row is still the one that was read. So no row that was
+// written ever lacks an entry; what a server has lost or a hand has removed is mended by sweeps.
 // Rule distributed/B21.
 
 // indexed are the keys that a change of a run needs, and the arguments that say where it is to be looked for: the version
@@ -31,7 +31,8 @@ func (s *Store) indexed(id, version string, r *row) (keys []string, args []any) 
 // serialKey is the index of the runs of a key, of which serial is the hash.
 func (s *Store) serialKey(serial string) string { return s.prefix + "key:" + serial }
 
-// scores are those of a run in the indexes of what is due, what expires, and the runs of its key; "" if it is in none.
+// scores returns the scores of a run in the indexes of what is due, what expires, and the runs of its key; "" if it is
+// in none.
 func (r *row) scores() (scores [3]string) {
 	if due, ok := r.dueFrom(); ok {
 		scores[0] = strconv.FormatInt(micros(due), 10)
@@ -62,8 +63,8 @@ func versionOf(r *row) string {
 	return r.version
 }
 
-// mend has the indexes say what a row does, nil for one that there is not, if nobody wrote it since it was read. serial is
-// the key under which a run without a row was found, if it was. What is known of a row that cannot be read stays as it is.
+// mend brings the indexes in line with a row, nil if there is none, unless it was written since it was read. serial is the
+// key under which a run without a row was found, if it was. What is known of a row that cannot be read stays as it is.
 func (s *Store) mend(ctx context.Context, id, version, serial string, r *row) error {
 	if r != nil && r.bad != nil {
 		return nil

@@ -16,7 +16,7 @@ type lease struct {
 	*storekit.Lease
 	store *Store
 
-	// turn is full while somebody appends or renews: it guards the fields below.
+	// turn is full while a goroutine appends or renews: it guards the fields below.
 	turn chan struct{}
 	// life is the number of records that the lease has appended, unless it is unsure: an append failed, and may have been
 	// done.
@@ -153,7 +153,7 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 	return storekit.OwnedAnswers(r.Row.Answers), nil
 }
 
-// Settle says what has become of the run and gives the lease back.
+// Settle saves the outcome of the run and gives the lease back.
 func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), end); err != nil {
 		return err

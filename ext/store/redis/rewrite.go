@@ -45,7 +45,7 @@ func (s *Store) Rewrite(
 	}
 }
 
-// tryRewrite reports whether nobody wrote something meanwhile.
+// tryRewrite rewrites the values once, and reports whether no other writer came between.
 func (s *Store) tryRewrite(
 	ctx context.Context, id string, f func(kind checkpoint.ValueKind, value []byte) ([]byte, error),
 ) (done bool, err error) {

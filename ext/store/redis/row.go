@@ -20,8 +20,8 @@ import (
 // row is the row of a run as it was read. What signs of life change is in fields of its own (see sign).
 type row struct {
 	storekit.Row
-	// Todo is what follows from the last change for other runs, and may not be done yet: whoever changes the row next does
-	// it first. All of it can be done again.
+	// Todo holds what follows from the last change for other runs, and may not be done yet: the next change of the row
+	// does it first. All of it can be done again.
 	Todo *todo
 
 	// bad is set if the row cannot be read. Then only ID, version and what is in fields of its own are known.
@@ -33,7 +33,7 @@ type row struct {
 	life int64
 }
 
-// change is what changes together with a row.
+// change holds what changes together with a row.
 type change struct {
 	dropSteps     bool
 	setCheckpoint []byte // nil leaves it
@@ -41,12 +41,12 @@ type change struct {
 	records       [][]byte
 }
 
-// rowFields are those of the hash of a run that a row is made of.
+// rowFields are the fields of a run's hash that a row is made of.
 var rowFields = []string{"v", "row", "token", "held", "until", "steps", "bytes", "attempts", "status", "expires", "updated", "life", "todo",
 	"serial", "stop"}
 
-// read reads the row of an ID; nil if there is none. version is that of what is there, for who makes one. A row that
-// cannot be read is an error.
+// read reads the row of an ID; nil if there is none. version is the version of what is there, for callers that make
+// one. A row that cannot be read is an error.
 func (s *Store) read(ctx context.Context, id string) (r *row, version string, err error) {
 	r, version, err = s.readAny(ctx, id)
 	if err == nil && r != nil && r.bad != nil {
@@ -158,8 +158,8 @@ func (r *row) fields() ([]any, error) {
 		"life", r.life, "stop", stop, "todo", others, "serial", r.serial}, nil
 }
 
-// besideRow is what the sum of a row is made with, besides its ID: the fields beside it that change with it alone. Of a row
-// with one that was damaged nothing is believed. Rule distributed/B23.
+// besideRow returns a checksum that goes into the sum of a row, with its ID: it is made of the fields beside the row that
+// change with it alone. If one of them was damaged, the row is taken to be damaged. Rule distributed/B23.
 func besideRow(token, held, todo, serial, stop string) int64 {
 	var b []byte
 	for _, text := range []string{token, held, todo, serial, stop} {
@@ -168,10 +168,10 @@ func besideRow(token, held, todo, serial, stop string) int64 {
 	return int64(crc32.ChecksumIEEE(b))
 }
 
-// errChanged says that somebody wrote the row since it was read.
+// errChanged says that the row was written since it was read.
 var errChanged = errors.New("the row was changed")
 
-// write writes a row, and what changes with it, if nobody wrote the row since.
+// write writes a row, and what changes with it, unless the row was written since it was read.
 func (s *Store) write(ctx context.Context, r *row, c change) error {
 	if r.Run.Key != "" {
 		r.serial = hashed(r.Run.Key)
@@ -204,8 +204,8 @@ func (s *Store) write(ctx context.Context, r *row, c change) error {
 	return err
 }
 
-// update changes the row of an ID. do gets nil if there is none, and may be called again when somebody else was faster.
-// It returns the row to write, nil to write none.
+// update changes the row of an ID. do gets nil if there is none, and may be called again when another writer was
+// faster. It returns the row to write, nil to write none.
 func (s *Store) update(
 	ctx context.Context, doing, id string, do func(r *row, now time.Time) (*row, change, error),
 ) error {
@@ -249,7 +249,7 @@ func (s *Store) update(
 		if err == nil && after != nil && after.Todo != nil {
 			err = s.doOthers(ctx, after)
 		}
-		if err != nil && !errors.Is(err, errChanged) { // it has happened; whoever comes next does the rest
+		if err != nil && !errors.Is(err, errChanged) { // it has happened; the next change does the rest
 			return nil
 		}
 		return nil

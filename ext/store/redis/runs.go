@@ -153,7 +153,7 @@ func (s *Store) keyOf(ctx context.Context, id string, req checkpoint.LeaseReques
 	return "", nil
 }
 
-// lockTime is the time for which one who takes a run of a key keeps others from doing so, if he dies meanwhile.
+// lockTime is the time for which a process that dies while it takes a run of a key keeps others from doing so.
 const lockTime = 5 * time.Second
 
 // lock has those who take runs of one key wait for each other.
@@ -213,7 +213,7 @@ func (s *Store) upTo(ctx context.Context, key string, now time.Time, offset, mos
 	return try(ctx, s, func() *redis.ZSliceCmd { return s.client.ZRangeByScoreWithScores(ctx, key, by) })
 }
 
-// mostDue is how many runs that are due are looked at to find the one to take.
+// mostDue limits how many runs that are due are looked at to find the one to take.
 const mostDue = 256
 
 // AcquireDue takes the run that is due for longest. Of more than 256 that are due, priorities count among those that
@@ -330,8 +330,8 @@ func (s *Store) Answer(ctx context.Context, id string, answers ...checkpoint.Ans
 	return s.transition(ctx, "answer", id, func(r *row, now time.Time) error { return r.Row.Answer(answers, now) })
 }
 
-// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. A holder in this process gets the request at
-// once, another one within storekit.StopPoll.
+// Stop asks the holder of a run to stop it, and pauses it if no process holds it. A holder in this process gets the
+// request at once, another one within storekit.StopPoll.
 func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
 	err := s.transition(ctx, "stop", id, func(r *row, now time.Time) error { return r.Row.Stop(how, s.retention, now) })
 	if err == nil {
@@ -359,7 +359,7 @@ func (s *Store) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, boo
 	return r.Info(), true, nil
 }
 
-// Result returns that of a run that is done.
+// Result returns the result of a run that is done.
 func (s *Store) Result(ctx context.Context, id string) ([]byte, error) {
 	r, _, err := s.read(ctx, id)
 	if err != nil || r == nil {

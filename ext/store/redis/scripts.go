@@ -10,16 +10,16 @@ const place = `local function place(key, score, id)
   if score == '' then redis.call('ZREM', key, id) else redis.call('ZADD', key, score, id) end
 end `
 
-// replace writes a row if nobody wrote it since it was read, with what changes at the same time, and notes in the indexes
-// where the run is to be looked for from now on.
+// replace writes a row unless it was written since it was read, with what changes at the same time, and notes in the
+// indexes where the run is to be looked for from now on.
 //
 //	KEYS  run, steps, ids, due, expires, the runs of its key
 //	ARGV  version that was read, ID, its scores in the last three indexes ("" takes it out), name of the change, time for
 //	      the index of IDs, "1" to drop the steps, what to do to the checkpoint ("", "set", "drop"), the checkpoint, how
 //	      many fields and values follow, those, and then records to append
 //
-// It returns 1, or 0 if somebody wrote the row. One whose answer was lost is recognized by its name: the row has those of
-// the last changes.
+// It returns 1, or 0 if the row was written since. A change whose answer was lost is recognized by its name: the row has
+// the names of the last changes.
 var replace = redis.NewScript(place + `
 local writes = redis.call('HGET', KEYS[1], 'writes') or ''
 if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then
@@ -38,10 +38,10 @@ for i = 12, 11 + n, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 for i = 12 + n, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
 return 1`)
 
-// mend has the indexes say what a row said when it was read, if nobody wrote it since.
+// mend brings the indexes in line with a row as it was read, unless it was written since.
 //
-//	KEYS  those of replace
-//	ARGV  the first five of replace
+//	KEYS  the keys of replace
+//	ARGV  the first five arguments of replace
 var mend = redis.NewScript(place + `
 if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then return 0 end
 for i = 3, 5 do place(KEYS[i + 1], ARGV[i], ARGV[2]) end
@@ -97,9 +97,9 @@ local ms = math.floor(now / 1000)
 if n < ms then n = ms redis.call('SET', KEYS[1], string.format('%.0f', n)) end
 return n`)
 
-// remove removes a run, also from the indexes, if nobody wrote it since it was read.
+// remove removes a run, also from the indexes, unless it was written since it was read.
 //
-//	KEYS  those of replace
+//	KEYS  the keys of replace
 //	ARGV  version that was read, ID
 var remove = redis.NewScript(`
 if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then return 0 end

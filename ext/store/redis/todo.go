@@ -7,15 +7,15 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// todo is what is to be done to other runs.
+// todo holds the changes that other runs still need.
 type todo struct {
 	Children []checkpoint.ChildRun
 	Parent   string
 	Answer   *checkpoint.Answer
 }
 
-// savedTodo is a todo as it is written. Names may have any bytes (storekit.Escape); what has more to it is written as
-// rows are: a child as the row that it will have, the answer as that of a row.
+// savedTodo is a todo as it is written. Names may have any bytes (storekit.Escape); larger parts are written as rows
+// are: a child as the row that it will have, the answer as an answer in a row.
 type savedTodo struct {
 	Children []savedChild    `json:"children,omitempty"`
 	Parent   string          `json:"parent,omitempty"`

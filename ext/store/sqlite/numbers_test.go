@@ -84,7 +84,7 @@ func job(n int) dispatch.Job {
 	return dispatch.Job{ID: fmt.Sprint(n), Agent: "a", Messages: []*schema.Message{schema.UserMessage("go")}}
 }
 
-// BenchmarkNumbers_Waiting: what ten thousand runs cost that wait for somebody. (N1)
+// BenchmarkNumbers_Waiting measures what ten thousand runs cost that wait for an answer. (N1)
 func BenchmarkNumbers_Waiting(b *testing.B) {
 	const runs = 10_000
 	for b.Loop() {

@@ -61,7 +61,7 @@ func TestProcesses_RunsAreExecutedOnce(t *testing.T) {
 	checkpointtest.Processes(t, s.Store, func() *exec.Cmd { return child(file, "work") })
 }
 
-// TestProcesses_StartAtOnce: the file is made once, whoever is first.
+// TestProcesses_StartAtOnce: the file is made once, whichever process is first.
 // Rule distributed/B8.
 func TestProcesses_StartAtOnce(t *testing.T) {
 	const processes = 20

@@ -21,7 +21,7 @@ type Config struct {
 	Path string
 	// Prefix begins the names of tables; the default is "weft_".
 	Prefix string
-	// NoMigrate has New refuse a file without tables, or with those of an older release, instead of changing it. Then
+	// NoMigrate has New refuse a file without tables, or with tables of an older release, instead of changing it. Then
 	// [Migrate] does that.
 	NoMigrate bool
 	// Retention is the time for which runs are kept.
@@ -86,7 +86,7 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	return s, nil
 }
 
-// Migrate makes the tables in a file, or brings those of an older release up to date.
+// Migrate makes the tables in a file, or brings tables of an older release up to date.
 func Migrate(ctx context.Context, conf Config) error {
 	conf.NoMigrate = false
 	s, err := New(ctx, conf)

@@ -149,7 +149,7 @@ func TestStore_RefusesWhatWasDamaged(t *testing.T) {
 	for _, values := range []string{
 		`UPDATE weft_steps SET data = CAST(replace(CAST(data AS TEXT), 'record of damaged', 'record of dAmaged') AS BLOB)`,
 		`UPDATE weft_vals SET data = (SELECT o.data FROM weft_vals o WHERE o.kind = weft_vals.kind AND o.run <> weft_vals.run)
-			WHERE run = (SELECT no FROM weft_runs WHERE id = 'damaged')`, // those of another run
+			WHERE run = (SELECT no FROM weft_runs WHERE id = 'damaged')`, // values of another run
 	} {
 		_, err := s.writes.Exec(values)
 		require.NoError(t, err)

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// maxName is how many bytes of a name PostgreSQL keeps. It cuts off the rest, so that long names can be the same.
+	// maxName is the number of bytes of a name that PostgreSQL keeps. It cuts off the rest, so that long names can be
+	// the same.
 	maxName = 63
 	// maxIndexed is the number of dimensions that an HNSW index takes.
 	maxIndexed = 2000

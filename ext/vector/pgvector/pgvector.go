@@ -75,7 +75,7 @@ func (c *Config) validate(settings *vector.Settings) error {
 }
 
 // A Store is an indexer.Indexer and a retriever.Retriever on one database. It is safe for concurrent use, also by
-// several processes. It fires its own callbacks. Store, Retrieve and Delete are those of [vector.Engine].
+// several processes. It fires its own callbacks. Store, Retrieve and Delete are methods of [vector.Engine].
 type Store struct{ *vector.Engine }
 
 // Open checks that the database has the extension.

@@ -13,7 +13,7 @@ import (
 )
 
 // minBreadth and maxBreadth limit hnsw.ef_search: how many vectors a search through the index holds against each other.
-// The upper one is that of the extension.
+// The upper one is the extension's.
 const minBreadth, maxBreadth = 100, 1000
 
 func (b *backend) Search(ctx context.Context, q *vector.Query) (matches []vector.Match, err error) {

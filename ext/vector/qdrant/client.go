@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// maxAnswer is how many bytes of an answer are read.
+// maxAnswer limits how many bytes of an answer are read.
 const maxAnswer = 256 << 20
 
 // An Error is the answer of a server that refuses a request.

@@ -84,8 +84,8 @@ func (c Config) Format(s fmt.State, _ rune) {
 func (c Config) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
 // A Store is an indexer.Indexer and a retriever.Retriever on one server. It is safe for concurrent use, also by several
-// processes. It fires its own callbacks. Store, Retrieve and Delete are those of [vector.Engine]. Printing it shows no
-// key.
+// processes. It fires its own callbacks. Store, Retrieve and Delete are methods of [vector.Engine]. Printing it shows
+// no key.
 type Store struct {
 	*vector.Engine
 	collection string

@@ -14,8 +14,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// The fields of a hash, besides that of the vector, those of the metadata on which filters are possible, and those of
-// the user's.
+// The fields of a hash, apart from the vector's, the ones for metadata on which filters are possible, and the user's.
 const (
 	fieldID       = "id"
 	fieldContent  = "content"
@@ -26,13 +25,13 @@ const (
 
 var ownFields = []string{fieldID, fieldContent, fieldMetaData, fieldDistance}
 
-// backend is what both kinds of search have in common: how documents are stored. An index has the keys
+// backend stores documents, which both kinds of search have in common. An index has the keys
 //
 //	<prefix><index>:dimensions   how many dimensions the vectors have; not there before the first document
 //	<prefix><index>:doc:<id>     a document
 type backend struct{ conf Config }
 
-// escapeIndex keeps the keys of an index from being those of another one.
+// escapeIndex keeps the keys of an index from being keys of another one.
 var escapeIndex = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // base begins all keys of an index. It is also the name of the search index.

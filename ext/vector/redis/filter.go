@@ -15,13 +15,13 @@ import (
 // The search module has a language for filters in which nearly every character means something. So keys and values are
 // written in hexadecimal there: nothing that comes from outside can be part of a query's syntax.
 //
-// The value of a metadata key on which filters are possible is in two fields of the hash: its token, or those of its
-// elements, in a TAG field, and the number, if it is one, in a NUMERIC field.
+// The value of a metadata key on which filters are possible is in two fields of the hash: its token, or the tokens of
+// its elements, in a TAG field, and the number, if it is one, in a NUMERIC field.
 
 // subIndexesKey is the metadata key of schema.Document.WithSubIndexes.
 const subIndexesKey = "_sub_indexes"
 
-// maxToken is how many bytes of a value a token shows. Longer ones are replaced by their hash.
+// maxToken limits how many bytes of a value a token shows. Longer ones are replaced by their hash.
 const maxToken = 64
 
 func (b *backend) filterKeys() []string {

@@ -56,8 +56,8 @@ type Config struct {
 	TopK int
 	// ScoreThreshold leaves out documents with a lower score.
 	ScoreThreshold *float64
-	// DistanceThreshold leaves out documents that are farther away: the distance is 1 less the score. It stands in
-	// place of ScoreThreshold.
+	// DistanceThreshold leaves out documents that are farther away: the distance is 1 less the score. It is set instead
+	// of ScoreThreshold.
 	DistanceThreshold *float64
 	// BatchSize is the number of documents that are embedded and stored at once. Default 64.
 	BatchSize int
@@ -99,8 +99,8 @@ func (c *Config) validate(settings *vector.Settings) error {
 }
 
 // A Store is an indexer.Indexer and a retriever.Retriever on one server. It is safe for concurrent use, also by several
-// processes. It fires its own callbacks. Store, Retrieve and Delete are those of [vector.Engine]. In a cluster only the
-// documents of a batch that have the same slot are stored as a whole or not at all.
+// processes. It fires its own callbacks. Store, Retrieve and Delete are methods of [vector.Engine]. In a cluster only
+// the documents of a batch that have the same slot are stored as a whole or not at all.
 type Store struct{ *vector.Engine }
 
 // Open checks that the server can search.

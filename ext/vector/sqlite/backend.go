@@ -9,8 +9,8 @@ import (
 	"github.com/weftgo/weft/ext/vector"
 )
 
-// tables are the tables of a store. A document has a number, which is its rowid, that of its vector, and that in the
-// table of words. The upper bits of the number are those of its index (see numbersOf), so that the vectors of an index
+// tables are the tables of a store. A document has a number, which is its rowid, the rowid of its vector, and its rowid
+// in the table of words. The upper bits of the number name its index (see numbersOf), so that the vectors of an index
 // lie one behind the other.
 const tables = `
 CREATE TABLE IF NOT EXISTS weft_indexes (

@@ -31,8 +31,8 @@ type Config struct {
 	// Path is the file of the database, which is created if it is not there. ":memory:" is a database that lasts as
 	// long as the store. Either Path or DB is required.
 	Path string
-	// DB is a database of the caller's, which stays open when the store is closed. It may contain other tables; those
-	// of the store begin with "weft_". Its connections should have a busy_timeout.
+	// DB is a database of the caller's, which stays open when the store is closed. It may contain other tables; the
+	// store's begin with "weft_". Its connections should have a busy_timeout.
 	DB *sql.DB
 	// Index names the index of the documents, unless a call says WithIndex. A database has any number of indexes. Default
 	// "documents".
@@ -82,7 +82,7 @@ func (c *Config) place() string {
 }
 
 // A Store is an indexer.Indexer and a retriever.Retriever on one database. It is safe for concurrent use, also by
-// several processes. It fires its own callbacks. Store, Retrieve and Delete are those of [vector.Engine].
+// several processes. It fires its own callbacks. Store, Retrieve and Delete are methods of [vector.Engine].
 type Store struct {
 	*vector.Engine
 	owned *sql.DB

@@ -283,7 +283,7 @@ func testCallbacks(t *testing.T, factory Factory) {
 	require.Equal(t, counts(1, 0), seen.errs)
 }
 
-// decoded returns what becomes of metadata in a store.
+// decoded returns metadata as a store gives it back.
 func decoded(t *testing.T, fields map[string]any) map[string]any {
 	t.Helper()
 	data, err := json.Marshal(fields)

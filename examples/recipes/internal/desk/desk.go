@@ -1,4 +1,4 @@
-// Package desk is the agent of the recipes: it takes an order, asks somebody whether it may, and pays.
+// Package desk is the agent of the recipes: it takes an order, asks a person whether it may, and pays.
 package desk
 
 import (
@@ -106,7 +106,7 @@ func Serve(ctx context.Context, runs *dispatch.Dispatcher, n int, put func(id st
 	return nil
 }
 
-// serve waits for an order and says yes to what it asks. Whoever answers a run puts it into the queue.
+// serve waits for an order and says yes to what it asks. A process that answers a run puts it into the queue.
 func serve(
 	ctx context.Context, runs *dispatch.Dispatcher, id string, put func(id string) error,
 ) (o dispatch.Outcome, err error) {

@@ -4,7 +4,7 @@
 //
 // It prints its address on the first line of its output, and ends when it is interrupted or its input ends. Without -db
 // it forgets everything then. With -db and its address it can be killed and started again. It uses the eight ports
-// behind that of the address, too.
+// behind its own, too.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 	"go.temporal.io/server/temporal"
 )
 
-// clusterName is that of the only cluster.
+// clusterName is the name of the only cluster.
 const clusterName = "active"
 
 // attributes are the search attributes that temporalengine.Config.SearchAttributes sets.
@@ -43,8 +43,8 @@ var attributes = map[string]enums.IndexedValueType{
 	"WeftWaitingFor": enums.INDEXED_VALUE_TYPE_KEYWORD_LIST,
 }
 
-// settings are the settings that differ from a server for many. A queue of one partition has no task that waits where nobody
-// asks for it.
+// settings are the settings that differ from a production server's. A queue of one partition has no task that waits in a
+// partition without a poller.
 var settings = dynamicconfig.StaticClient{
 	dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): []dynamicconfig.ConstrainedValue{{Value: true}},
 	dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():      []dynamicconfig.ConstrainedValue{{Value: 1}},
@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-// serve runs a server until somebody ends it.
+// serve runs a server until it is interrupted or its input ends.
 func serve(addr, db, namespace string) error {
 	conf, err := configure(addr, db)
 	if err != nil {
@@ -91,7 +91,7 @@ func serve(addr, db, namespace string) error {
 	fmt.Println(conf.PublicClient.HostPort)
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, os.Interrupt, syscall.SIGTERM)
-	go func() { // whoever started it has ended
+	go func() { // the process that started it has ended
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		end <- os.Interrupt
 	}()
@@ -117,7 +117,7 @@ func configure(addr, db string) (*config.Config, error) {
 		return nil, err
 	}
 	at := func(i int) string { return net.JoinHostPort(host, strconv.Itoa(first+i)) }
-	// A server that is started again has the same ports: those of the one before would count as alive for a minute.
+	// A server that is started again has the same ports: the ports of the one before would count as alive for a minute.
 	service := func(i int) config.Service {
 		return config.Service{RPC: config.RPC{GRPCPort: first + i, MembershipPort: first + i + 4, BindOnIP: host}}
 	}
@@ -151,7 +151,7 @@ func configure(addr, db string) (*config.Config, error) {
 	}, nil
 }
 
-// freePorts finds the first of n ports in a row that nobody listens on.
+// freePorts finds n ports in a row on which no process listens, and returns the first.
 func freePorts(host string, n int) (first int, err error) {
 	for range 100 {
 		if first, err = tryPorts(host, n); err == nil {

@@ -45,7 +45,7 @@ type Config struct {
 	BearerToken string
 	// BaseURL is another endpoint, such as one in a private network.
 	BaseURL string
-	// Omits lists the fields that Bedrock does not take: fields of the request, and "tools.name" for those of tools.
+	// Omits lists the fields that Bedrock does not take: fields of the request, and "tools.name" for fields of tools.
 	// Default [DefaultOmits].
 	Omits []string
 }

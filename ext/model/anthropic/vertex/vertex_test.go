@@ -38,7 +38,7 @@ func respond(req *http.Request, status int, body string) (*http.Response, error)
 
 const okAnswer = `{"type":"message","id":"m","model":"c","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
 
-// serviceAccount returns the file of a key that nobody has registered.
+// serviceAccount returns the file of a key that is registered nowhere.
 func serviceAccount(t *testing.T) []byte {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -61,10 +61,10 @@ func (b *backend) BaseURL() string {
 	return strings.TrimSuffix(base, "/") + "/" + version
 }
 
-// HTTPClient returns that of the client, which authenticates on Vertex if the application has made it.
+// HTTPClient returns the HTTP client of the genai.Client, which authenticates on Vertex if the application has made it.
 func (b *backend) HTTPClient() *http.Client { return b.conf.HTTPClient }
 
-// Authorize also sets the headers of the client. Those of the request replace them.
+// Authorize also sets the headers of the client. Headers of the request replace them.
 func (b *backend) Authorize(req *http.Request) ([]string, error) {
 	secrets := map[string]string{}
 	for name, values := range b.conf.HTTPOptions.Headers {

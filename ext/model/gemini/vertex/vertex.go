@@ -20,7 +20,7 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// scope is what tokens are asked for.
+// scope is the OAuth scope of tokens.
 const scope = "https://www.googleapis.com/auth/cloud-platform"
 
 // Config says which project asks, and how to get in. Nothing is read from the environment. Printing it shows no
@@ -104,7 +104,7 @@ func fromJSON(conf *Config) (oauth2.TokenSource, string, error) {
 		return nil, "", fmt.Errorf("CredentialsJSON is of type %q: use a service account or a user's, or Credentials",
 			head.Type)
 	}
-	ctx := context.Background() // that of the requests for tokens, which serve all calls
+	ctx := context.Background() // the context of requests for tokens, which serve all calls
 	if conf.HTTPClient != nil {
 		ctx = context.WithValue(ctx, oauth2.HTTPClient, conf.HTTPClient)
 	}

@@ -15,7 +15,7 @@ import (
 // deletes one. What differs between the two is written <<broken|mended>>.
 type brokenRequest struct {
 	rule, fields string
-	url          string // in place of the base's; may differ between the two
+	url          string // instead of the base's; may differ between the two
 	answer       string // that the validator observes before
 }
 

@@ -20,8 +20,8 @@ import (
 // EnvCassettes is the environment variable that names the folder of the recordings.
 const EnvCassettes = "WEFT_CASSETTES"
 
-// cassetteDir returns the folder of the recordings: that of the environment, or the one next to the repository that the
-// working directory is in. The error says what to do when there is none.
+// cassetteDir returns the folder of the recordings: the one that the environment names, or the one next to the
+// repository that the working directory is in. The error says what to do when there is none.
 func cassetteDir() (string, error) {
 	dir := os.Getenv(EnvCassettes)
 	if dir == "" {

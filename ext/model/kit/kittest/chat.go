@@ -233,7 +233,7 @@ func thinks(root node) bool {
 	return root.get("thinking").get("type").text() != "disabled" && root.get("enable_thinking").value != false
 }
 
-// chatTurn is what the messages so far require of the next one.
+// chatTurn holds what the messages so far require of the next one.
 type chatTurn struct {
 	calls map[string]bool // id of a call of the latest assistant message: has its result
 	ids   map[string]bool // all ids so far

@@ -29,7 +29,7 @@ const strictTool = `{"tools":[{"type":"function","function":{"name":"add","stric
 	`"parameters":{"type":"object",` +
 	`"properties":{"a":{"type":"integer"<<,"default":1|>>}},"required":["a"],"additionalProperties":false}}}]}`
 
-// chatBroken breaks the rules of all servers, which are checked with those of OpenAI.
+// chatBroken breaks the rules that all servers have, which are checked together with OpenAI's.
 var chatBroken = []brokenRequest{
 	{rule: "HTTP", fields: `{"model":<<null|"m">>}`},
 	{rule: "D4", fields: `{<<"top_k"|"seed">>:1}`},

@@ -12,7 +12,7 @@ import (
 // A GeminiBackend is a service that speaks Gemini's protocol.
 type GeminiBackend string
 
-// The services: that of API keys and that of Google Cloud.
+// The services: one with API keys, and Google Cloud's.
 const (
 	GeminiAPI    GeminiBackend = "api"
 	GeminiVertex GeminiBackend = "vertex"

@@ -17,7 +17,8 @@ import (
 
 type object = map[string]any
 
-// answer is what a recorded response says, read in the simplest way: the blocks as they are when they have ended.
+// answer holds the content of a recorded response, read in the simplest way: the blocks as they are when they have
+// ended.
 type answer struct {
 	id, model, finish string
 	blocks            []object

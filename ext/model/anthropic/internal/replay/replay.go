@@ -92,8 +92,8 @@ func Input(t *testing.T, c *kittest.Cassette) (in []*schema.Message, stream bool
 	return r.input(t), r.Stream || strings.HasSuffix(c.Interactions[0].Request.URL, "-stream"), r.options()
 }
 
-// added returns what the application adds to a history whose last message is the model's: the recorded marks are those
-// of the request.
+// added returns what the application adds to a history whose last message is the model's: the recorded marks are the
+// request's.
 func (r *request) history(t *testing.T, answers []*schema.Message) (messages []*schema.Message) {
 	for _, m := range r.input(t) {
 		if m.Role == schema.Tool && len(messages) > 0 && messages[len(messages)-1].Role == schema.User {
