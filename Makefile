@@ -34,7 +34,7 @@ $(BIN)/temporal-devserver: $(wildcard ext/engine/temporal/devserver/*.go) ext/en
 # workflowcheck finds what a replay could do otherwise.
 temporal: tools
 	@cd ext/engine/temporal && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && \
-		GOWORK=off $(BIN)/workflowcheck ./... && GOWORK=off $(GO) test -race -timeout 30m -json ./... | $(BIN)/testcount
+		GOWORK=off $(BIN)/workflowcheck ./... && GOWORK=off $(GO) test -race -vet=off -ldflags=-w -timeout 30m -json ./... | $(BIN)/testcount
 
 # chaos has each store shared by worker processes that are killed, frozen, drained and cut off, for CHAOS_TIME each (such as
 # 8h; see adk/dispatch/chaostest).
@@ -54,7 +54,7 @@ orders: tools
 
 # recipes tests examples/recipes, runs on queues, which is outside of the workspace for the same reason.
 recipes: tools
-	@cd examples/recipes && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -race -timeout 30m -json ./... | $(BIN)/testcount
+	@cd examples/recipes && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -race -vet=off -ldflags=-w -timeout 30m -json ./... | $(BIN)/testcount
 
 fmt:
 	@unformatted=$$(gofmt -l $(MODULES)); \
@@ -71,15 +71,15 @@ staticcheck: tools
 short: $(BIN)/testcount
 	@$(GO) test -short -vet=off -ldflags=-w -p 3 -timeout 10m -json $(PACKAGES) | $(BIN)/testcount
 
-# race runs them with the race detector.
+# race runs them with the race detector. Here, and below, vet has looked at them before.
 race: tools
-	@$(RACE) $(GO) test -ldflags=-w -timeout 10m -json $(PACKAGES) | $(BIN)/testcount
+	@$(RACE) $(GO) test -vet=off -ldflags=-w -timeout 10m -json $(PACKAGES) | $(BIN)/testcount
 
 # stdjson tests what uses JSON with encoding/json in place of the JIT, and without the race detector, which hides
 # allocations. What stops runs everywhere, and kills them, is in it, too: only here it does all that it was written for.
 JSON_USERS = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .Imports}}{{if eq . "github.com/weftgo/weft/internal/json"}}{{$$p}}{{end}}{{end}}' ./...)
 stdjson:
-	@$(GO) test -tags weft_stdjson -timeout 10m ./internal/json ./compose $(JSON_USERS) ./adk/adktest ./adk/middlewares/internal/hookrules
+	@$(GO) test -tags weft_stdjson -vet=off -ldflags=-w -timeout 10m ./internal/json ./compose $(JSON_USERS) ./adk/adktest ./adk/middlewares/internal/hookrules
 
 # api holds the exported API against what users of Eino expect, and against what it was: see tools/apicheck.
 api: tools
@@ -98,7 +98,7 @@ shim-check:
 # interop runs published extension modules for Eino, and some that are written like them, on Weft through compat/eino. Their
 # dependencies are in a module outside of the workspace, so that nothing else is built with them.
 interop: tools
-	@cd compat/eino/interop && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
+	@cd compat/eino/interop && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test -vet=off -ldflags=-w -json ./... | $(BIN)/testcount
 	@$(MAKE) interop-clients
 
 # interop-clients runs clients of others, of Go and of npm, against Weft's servers. Those of npm are skipped without npm,
@@ -106,7 +106,7 @@ interop: tools
 interop-clients: tools
 	@cd interop && if command -v npm >/dev/null; then npm ci --silent --no-audit --no-fund; \
 		elif [ "$$CI" = true ]; then echo "npm is not installed, and tests are not skipped in CI" >&2; exit 1; fi
-	@cd interop && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -timeout 10m -json ./... | $(BIN)/testcount
+	@cd interop && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -vet=off -ldflags=-w -timeout 10m -json ./... | $(BIN)/testcount
 
 # bench-check compares the allocations of the benchmarks of the runtime with bench/baseline.txt: see tools/benchcheck.
 MEASURED  := ./adk ./adk/internal/eager ./adk/runlog ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan
