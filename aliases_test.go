@@ -133,7 +133,7 @@ var another = regexp.MustCompile(`(?m)^(\w+) is \w+\.(\w+)\.$`)
 // TestAliases_ListWhatTheyAre: go doc shows neither the fields nor the methods of an alias, so that its comment has to
 // list them.
 func TestAliases_ListWhatTheyAre(t *testing.T) {
-	checked := 0
+	checked, internal := 0, []string{}
 	err := filepath.WalkDir(".", func(dir string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
@@ -159,6 +159,9 @@ func TestAliases_ListWhatTheyAre(t *testing.T) {
 			if ast.IsExported(original) && !isInstance(spec) && !strings.Contains("/"+in+"/", "/internal/") {
 				continue // go doc shows all of the type, where it is declared
 			}
+			if strings.Contains("/"+in+"/", "/internal/") {
+				internal = append(internal, dir+"."+name)
+			}
 			if m := another.FindStringSubmatch(s.docs[name]); m != nil && m[1] == name && m[2] == name {
 				continue
 			}
@@ -174,6 +177,11 @@ func TestAliases_ListWhatTheyAre(t *testing.T) {
 	}
 	if checked < 30 {
 		t.Errorf("only %d aliases were found", checked)
+	}
+	// Most of these have the names and packages that users of Eino know.
+	if most := 23; len(internal) != most {
+		t.Errorf("%d exported types are aliases of internal ones, and %d were: declare a new one where users find it\n%s", len(internal), most,
+			strings.Join(internal, "\n"))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Store keeps conversations and runs that wait: checkpoint.NewMemoryStore and checkpoint.NewFileStore of package
-// adk/checkpoint, or one of your own, which must also implement adk.CheckPointJournal.
+// adk/checkpoint, or one of your own, which must also implement runs.Journal.
 type Store = adk.CheckPointStore
 
 // Conversation is a conversation with an agent that is kept in a store. It has no state of its own: make one where you

@@ -14,6 +14,7 @@ const module = "github.com/weftgo/weft/"
 // longest prefix counts.
 var layers = map[string]int{
 	"internal":           0, // machinery
+	"runs":               0, // the nouns of a run: a leaf
 	"schema":             1, // data
 	"components":         2, // interfaces
 	"catalogue":          2, // what models cost

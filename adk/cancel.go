@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/internal/cancelscope"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -162,7 +162,7 @@ type cancelGate[M MessageType] struct {
 
 // runSaver stores a run and returns under which ID, "" if there is no store.
 type runSaver interface {
-	save(signal *InterruptSignal, as core.RunStatus) (id string, err error)
+	save(signal *InterruptSignal, as runs.Status) (id string, err error)
 }
 
 // open finds the cancel among the options of a run, and returns the options for the agents in it.
@@ -219,7 +219,7 @@ func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
 	cancelled := cancelError(info)
 	cancelled.InterruptContexts = interruptContexts(signal)
 	if g.saver != nil {
-		id, err := g.saver.save(signal, core.RunPaused)
+		id, err := g.saver.save(signal, runs.Paused)
 		if err != nil {
 			out.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint on cancel: %w", err)})
 			if g.outcome != nil {

@@ -18,16 +18,9 @@ import (
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/concat"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
-
-// CheckPointJournal appends records; a store may offer it, so that saving a step costs as much as
-// the step. The stores of package adk/checkpoint do. Its methods are
-//
-//	AppendRecord(ctx context.Context, checkPointID string, record []byte) error
-//	ReadRecords(ctx context.Context, checkPointID string) ([][]byte, error)
-//	RemoveRecords(ctx context.Context, checkPointID string) error
-type CheckPointJournal = core.CheckPointJournal
 
 // Durability says when a run with [WithCheckPointID] is saved.
 type Durability int
@@ -41,7 +34,7 @@ const (
 	// an [IdempotentTool]. Events of earlier steps are not delivered again. What was saved is removed when the run
 	// succeeds, and so is the checkpoint that it continued from, if the store is a [CheckPointDeleter]. Of an agent that
 	// runs tools eagerly, only an IdempotentTool is started before the answer that calls it is saved. A store that offers
-	// [CheckPointJournal] gets one record for a step, another one everything again.
+	// [runs.Journal] gets one record for a step, another one everything again.
 	EveryStep
 )
 
@@ -444,11 +437,11 @@ func (r *agentRun[M]) resolve(ctx context.Context, u *OutcomeUnknown) (outcome *
 	return outcome, err
 }
 
-// undecided is the error of an [OutcomeResolver]. It matches core.ErrUndecided.
+// undecided is the error of an [OutcomeResolver]. It matches runs.ErrUndecided.
 type undecided struct{ error }
 
 func (u undecided) Unwrap() error        { return u.error }
-func (u undecided) Is(target error) bool { return target == core.ErrUndecided }
+func (u undecided) Is(target error) bool { return target == runs.ErrUndecided }
 
 // idempotent reports whether a call that had begun may be repeated. An agent continues where it was.
 func (r *agentRun[M]) idempotent(name string) bool {

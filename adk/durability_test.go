@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -66,7 +67,7 @@ func (d dying) Set(ctx context.Context, id string, data []byte) error {
 type plainJournal interface {
 	CheckPointStore
 	CheckPointDeleter
-	CheckPointJournal
+	runs.Journal
 }
 
 // dyingJournal is one that has a journal.

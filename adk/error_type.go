@@ -9,8 +9,8 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/runs"
 )
 
 // ErrorType returns one of few words for an error, for traces, metrics and logs, which must not hold its text: "" for nil,
@@ -45,9 +45,9 @@ func ErrorType(err error) string {
 		return mistakeTypes[mistake.Kind]
 	case errors.As(err, new(*tool.ArgumentsError)):
 		return mistakeTypes[MistakeArguments]
-	case errors.Is(err, core.ErrLeaseLost):
+	case errors.Is(err, runs.ErrLeaseLost):
 		return "lease_lost"
-	case errors.Is(err, core.ErrNotSaved):
+	case errors.Is(err, runs.ErrNotSaved):
 		return "store"
 	case errors.As(err, &network):
 		return "connection"

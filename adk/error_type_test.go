@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/runs"
 )
 
 type typedError struct{}
@@ -28,8 +29,8 @@ func TestErrorType_IsOneOfFewWords(t *testing.T) {
 		"invalid_arguments": &ModelMistake{Kind: MistakeArguments, Err: errors.New("x")},
 		"unknown_agent":     &ModelMistake{Kind: MistakeTransfer, Err: errors.New("x")},
 		"429":               fmt.Errorf("x: %w", typedError{}),
-		"lease_lost":        fmt.Errorf("x: %w", ErrLeaseLost),
-		"store":             fmt.Errorf("%w: disk", ErrNotSaved),
+		"lease_lost":        fmt.Errorf("x: %w", runs.ErrLeaseLost),
+		"store":             fmt.Errorf("%w: disk", runs.ErrNotSaved),
 		"":                  nil,
 		"_OTHER":            fmt.Errorf("x: %w", errors.New("y")),
 		"*fs.PathError":     fmt.Errorf("x: %w", &fs.PathError{Err: errors.New("y")}),

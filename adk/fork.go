@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // ForkOptions says which run [Fork] makes.
@@ -137,10 +138,10 @@ func placeFork(ctx context.Context, store CheckPointStore, id string, o *ForkOpt
 		return err
 	}
 	if exists {
-		return &core.RunError{Err: core.ErrRunExists, Info: core.RunInfo{ID: newID}}
+		return &runs.Error{Err: runs.ErrExists, Info: runs.Info{ID: newID}}
 	}
-	if runs, ok := store.(runHandler); ok {
-		return placeRun(ctx, runs, id, o, records)
+	if runStore, ok := store.(runHandler); ok {
+		return placeRun(ctx, runStore, id, o, records)
 	}
 	for _, r := range records {
 		if err := list.AppendRecord(ctx, newID, r); err != nil {
@@ -161,24 +162,24 @@ func placeRun(ctx context.Context, store runHandler, id string, o *ForkOptions, 
 	}
 	there, exists, err := store.Inspect(ctx, newID)
 	if err != nil || exists {
-		return errors.Join(err, &core.RunError{Err: core.ErrRunExists, Info: there})
+		return errors.Join(err, &runs.Error{Err: runs.ErrExists, Info: there})
 	}
 	tags := from.Tags
 	if o.Tags != nil {
 		tags = o.Tags
 	}
-	made := &core.NewRun{Agent: from.Agent, Queue: from.Queue, Tags: tags, Priority: from.Priority, Deadline: o.Deadline,
+	made := &runs.Spec{Agent: from.Agent, Queue: from.Queue, Tags: tags, Priority: from.Priority, Deadline: o.Deadline,
 		Build: core.BuildID(), Records: records}
-	lease, err := store.Acquire(ctx, newID, core.LeaseRequest{Owner: core.ProcessOwner(), Create: made})
+	lease, err := store.Acquire(ctx, newID, runs.LeaseRequest{Owner: core.ProcessOwner(), Create: made})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), savingTime)
 	defer cancel()
 	if before := lease.Info(); before.Status != "" { // it was made meanwhile
-		return errors.Join(&core.RunError{Err: core.ErrRunExists, Info: before}, lease.Settle(ctx, core.Settlement{}))
+		return errors.Join(&runs.Error{Err: runs.ErrExists, Info: before}, lease.Settle(ctx, runs.Settlement{}))
 	}
-	return lease.Settle(ctx, core.Settlement{Status: core.RunPaused})
+	return lease.Settle(ctx, runs.Settlement{Status: runs.Paused})
 }
 
 // origin is the run that a fork was made of.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -92,11 +93,11 @@ func TestSteps_OfARunThatHasEnded(t *testing.T) {
 
 	info, _, err := f.store.Inspect(t.Context(), "1")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Done, info.Status)
+	require.Equal(t, runs.Done, info.Status)
 	require.Equal(t, []string{"last: last done"}, resumeFork(t, f.runner, "1"), "the run has ended as any other one")
 	require.NoError(t, f.store.Remove(t.Context(), "1", false))
 	_, err = Steps(t.Context(), f.store, "1")
-	require.ErrorIs(t, err, ErrCheckPointNotFound)
+	require.ErrorIs(t, err, runs.ErrNotFound)
 }
 
 // TestFork_AtEveryStep: a fork comes to the same end as its origin, makes the calls that have no result among its
@@ -115,7 +116,7 @@ func TestFork_AtEveryStep(t *testing.T) {
 		require.Empty(t, f.made, "forking runs nothing")
 		info, _, err := f.store.Inspect(t.Context(), id)
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Paused, info.Status)
+		require.Equal(t, runs.Paused, info.Status)
 		require.Equal(t, "seq", info.Agent)
 
 		texts := resumeFork(t, f.runner, id)
@@ -288,7 +289,7 @@ func TestFork_OnlyWhatCanBeForked(t *testing.T) {
 		require.EqualError(t, Fork(t.Context(), c.store, c.id, c.o), fmt.Sprintf("failed to fork run %q: %s", c.id, c.want))
 	}
 	require.NoError(t, Fork(t.Context(), f.store, "1", ForkOptions{At: 13, NewID: "2"}))
-	require.ErrorIs(t, Fork(t.Context(), f.store, "1", ForkOptions{At: 13, NewID: "2"}), checkpoint.ErrRunExists)
+	require.ErrorIs(t, Fork(t.Context(), f.store, "1", ForkOptions{At: 13, NewID: "2"}), runs.ErrExists)
 }
 
 // TestFork_IsThereAsAWhole: a plain store that fails in between leaves nothing, and what a process leaves that dies

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -49,19 +49,13 @@ const (
 )
 
 // Answerable is an optional interface of the Info of an interrupt: it refuses a bad answer where it is given, before the
-// run continues. An answer that came as JSON is a [JSONAnswer].
+// run continues. An answer that came as JSON is a [runs.JSONReply].
 type Answerable interface {
 	CheckAnswer(answer any) error
 }
 
-// JSONAnswer is an answer of a sender that does not know the Go type: a page, another program. A caller of
-// GetResumeContext[T] gets it decoded into T; members that T does not have are an error, and then there is no answer.
-//
-// It is a slice of bytes.
-type JSONAnswer = core.JSONAnswer
-
 func init() {
-	schema.RegisterName[JSONAnswer]("_weft_adk_json_answer")
+	schema.RegisterName[runs.JSONReply]("_weft_adk_json_answer")
 	schema.RegisterName[*AnswerExpired]("_weft_adk_answer_expired")
 }
 
@@ -79,14 +73,14 @@ const (
 
 // waitPoints returns what the store shows of the questions of a run that stopped, and the Infos themselves by their
 // points.
-func waitPoints(signal *InterruptSignal, since time.Time) (points []core.WaitPoint, infos map[string]any) {
+func waitPoints(signal *InterruptSignal, since time.Time) (points []runs.Question, infos map[string]any) {
 	infos = map[string]any{}
 	for _, c := range interruptContexts(signal) {
 		if !c.IsRootCause {
 			continue
 		}
 		q := QuestionOf(c.Info)
-		p := core.WaitPoint{ID: c.ID, Address: c.Address.String(), Kind: q.Kind, For: q.For,
+		p := runs.Question{ID: c.ID, Address: c.Address.String(), Kind: q.Kind, For: q.For,
 			Summary: cutText(q.Summary, longestSummary), Since: since, Expires: q.Expires}
 		switch q.Kind {
 		case QuestionOutcome, QuestionTimer, QuestionRun:
@@ -193,7 +187,7 @@ func (e *refusedAnswer) Unwrap() []error { return []error{ErrAnswerRefused, e.wh
 // error of those that an [Answerable] Info refuses matches [ErrAnswerRefused]. It reads the checkpoint of the run, and
 // changes nothing. A question whose type this program does not register is not asked, nor is a run that it cannot read:
 // the process that executes the run can. (C10)
-func CheckAnswers(ctx context.Context, store CheckPointStore, id string, answers ...RunAnswer) error {
+func CheckAnswers(ctx context.Context, store CheckPointStore, id string, answers ...runs.Reply) error {
 	if isNilStore(store) {
 		return errStoreNilForResume
 	}
@@ -216,11 +210,11 @@ func CheckAnswers(ctx context.Context, store CheckPointStore, id string, answers
 // readStopped reads what a run is saved with, nil if there is nothing that this program can read.
 func readStopped(ctx context.Context, store CheckPointStore, id string) (*runDocument, error) {
 	var data []byte
-	if _, ok := store.(CheckPointJournal); ok {
+	if _, ok := store.(runs.Journal); ok {
 		past, err := journal.New(store, id).Replay(ctx)
-		var record *core.JournalError
+		var record *runs.DamageError
 		switch {
-		case errors.As(err, &record), errors.Is(err, core.ErrJournalDamaged), errors.Is(err, core.ErrCheckPointNotFound):
+		case errors.As(err, &record), errors.Is(err, runs.ErrDamaged), errors.Is(err, runs.ErrNotFound):
 			return nil, nil
 		case err != nil:
 			return nil, err
@@ -290,33 +284,25 @@ func decodeAnswers(encoded map[string][]byte) (map[string]any, error) {
 	return answers, nil
 }
 
-// RunAnswer is an answer to a question of a run. It is the same type as checkpoint.Answer.
-//
-//   - Point: the ID of the interrupt point
-//   - Data: JSON, or a value encoded by the type registry; nil says nothing
-//   - JSON: which of the two
-//   - By, At: who answered, and when
-type RunAnswer = core.Answer
-
-// EncodeAnswer makes the answer to a question for the inbox of a store (checkpoint.Inbox). point is the ID of the
-// interrupt point. The type of the value must be registered; a [JSONAnswer] need not be. nil says nothing but that the
+// EncodeAnswer makes the answer to a question for the inbox of a store (runs.Inbox). point is the ID of the
+// interrupt point. The type of the value must be registered; a [runs.JSONReply] need not be. nil says nothing but that the
 // run may continue.
-func EncodeAnswer(point string, value any) (RunAnswer, error) {
-	if raw, ok := value.(JSONAnswer); ok {
+func EncodeAnswer(point string, value any) (runs.Reply, error) {
+	if raw, ok := value.(runs.JSONReply); ok {
 		if !json.Valid(raw) {
-			return RunAnswer{}, fmt.Errorf("the answer to question %q is no JSON", point)
+			return runs.Reply{}, fmt.Errorf("the answer to question %q is no JSON", point)
 		}
-		return RunAnswer{Point: point, Data: raw, JSON: true}, nil
+		return runs.Reply{Point: point, Data: raw, JSON: true}, nil
 	}
 	data, err := encodeValue(value, "answer to %q", point)
-	return RunAnswer{Point: point, Data: data}, err
+	return runs.Reply{Point: point, Data: data}, err
 }
 
 // valueOf is the opposite of [EncodeAnswer].
-func valueOf(a RunAnswer) (any, error) {
+func valueOf(a runs.Reply) (any, error) {
 	switch {
 	case a.JSON:
-		return JSONAnswer(a.Data), nil
+		return runs.JSONReply(a.Data), nil
 	case len(a.Data) == 0:
 		return nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // answersFor returns the answers that the run is resumed with: first those that an earlier process was given, then those
@@ -47,7 +48,7 @@ func (run *runnerRun[M]) answersFor(ctx context.Context, saved *runDocument, par
 
 // storedAnswers are the answers in the store, by their questions.
 func (run *runnerRun[M]) storedAnswers(ctx context.Context) (map[string]any, error) {
-	stored, err := run.held.Answers(ctx)
+	stored, err := run.held.Replies(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (run *runnerRun[M]) addLateAnswers(ctx context.Context, saved *runDocument,
 		return nil
 	}
 	switch run.held.Info().Status {
-	case core.RunWaiting, core.RunPaused:
+	case runs.Waiting, runs.Paused:
 	default: // it took no answers
 		return nil
 	}

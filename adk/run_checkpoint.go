@@ -8,10 +8,11 @@ import (
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/adk/internal/turnwatch"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // save stores the run, if there is a store and an ID, and returns the ID. as is the status of the run.
-func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (savedAs string, err error) {
+func (run *runnerRun[M]) save(signal *InterruptSignal, as runs.Status) (savedAs string, err error) {
 	defer journal.BlameStore(&err)
 	id := run.root.options.checkPointID
 	if id == nil || isNilStore(run.store) {
@@ -70,8 +71,8 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 
 // settleStop saves a run that this process holds, and gives it back. What it has been saved with before is not written
 // again.
-func (run *runnerRun[M]) settleStop(ctx context.Context, signal *InterruptSignal, as core.RunStatus, sealed []byte) error {
-	s := core.Settlement{Status: as, Err: run.held.stopReason()}
+func (run *runnerRun[M]) settleStop(ctx context.Context, signal *InterruptSignal, as runs.Status, sealed []byte) error {
+	s := runs.Settlement{Status: as, Err: run.held.stopReason()}
 	inJournal := false
 	if steps := run.steps; steps != nil {
 		var err error
@@ -82,7 +83,7 @@ func (run *runnerRun[M]) settleStop(ctx context.Context, signal *InterruptSignal
 	if !inJournal {
 		s.Checkpoint, s.DropRecords = sealed, true
 	}
-	if as == core.RunWaiting {
+	if as == runs.Waiting {
 		s.Waiting, s.Infos = waitPoints(signal, run.held.clock.Now())
 	}
 	return run.held.Settle(ctx, s)
@@ -107,7 +108,7 @@ func (run *runnerRun[M]) openJournal() error {
 	}
 	store := run.store
 	if !run.runner.durable {
-		if _, ok := store.(CheckPointJournal); ok { // in another store the checkpoint replaces them
+		if _, ok := store.(runs.Journal); ok { // in another store the checkpoint replaces them
 			if err := journal.New(store, *id).Remove(run.exec.Context); err != nil {
 				return fmt.Errorf("failed to remove the steps of an earlier run with ID %q: %w", *id, err)
 			}
@@ -124,7 +125,7 @@ func (run *runnerRun[M]) openJournal() error {
 		input, err = d.seal()
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", core.ErrNotSaved, err)
+		return fmt.Errorf("%w: %w", runs.ErrNotSaved, err)
 	}
 	steps := journal.New(store, *id)
 	run.steps = steps
@@ -154,7 +155,7 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 		if data, exists, err = run.store.Get(ctx, id); err != nil {
 			return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
 		} else if !exists || journal.IsWhole(data) {
-			return nil, fmt.Errorf("failed to load from checkpoint: %w", &core.CheckPointNotFoundError{ID: id})
+			return nil, fmt.Errorf("failed to load from checkpoint: %w", &runs.NotFoundError{ID: id})
 		}
 	}
 	if !past.Died {

@@ -11,6 +11,7 @@ import (
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/envelope"
 	"github.com/weftgo/weft/internal/serialization"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -120,7 +121,7 @@ func openRun(data []byte) (d *runDocument, err error) {
 	case err != nil:
 		return nil, err
 	case codec != runCodec:
-		return nil, fmt.Errorf("%w: it is encoded by %q, which this version does not know", core.ErrNewerFormat, codec)
+		return nil, fmt.Errorf("%w: it is encoded by %q, which this version does not know", runs.ErrNewerFormat, codec)
 	}
 	d = new(runDocument)
 	err = guardHook(func() error { return gob.NewDecoder(bytes.NewReader(payload)).Decode(d) })

@@ -11,6 +11,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -83,5 +84,5 @@ func TestActiveAgent_ThatIsNotThereIsTheErrorOfTheRun(t *testing.T) {
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: chatAgent(t, "desk", adktest.NewModel(t))})
 	event, _ := runner.Query(t.Context(), "?", adk.WithActiveAgent("sales")).Next()
 	require.ErrorContains(t, event.Err, "runner: there is no agent 'sales' below 'desk'")
-	require.False(t, errors.Is(event.Err, adk.ErrCheckPointNotFound))
+	require.False(t, errors.Is(event.Err, runs.ErrNotFound))
 }

@@ -9,9 +9,10 @@ import (
 
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
-// LeaseOptions says how a runner holds its runs, if its store hands out leases (checkpoint.Leaser): one process at a
+// LeaseOptions says how a runner holds its runs, if its store hands out leases (runs.Leaser): one process at a
 // time continues with a run, and what another one writes to it fails.
 type LeaseOptions struct {
 	// Owner names the holder of the runs, for people who look at the store. The default names the host and the process.
@@ -25,22 +26,6 @@ type LeaseOptions struct {
 	// What the other one still writes fails. It is logged, at level Warn, with both owners.
 	Steal bool
 }
-
-// Errors of runs that several processes share. They are the same values as in package adk/checkpoint.
-var (
-	// ErrRunBusy is matched by the error of a run that another process holds, or this one.
-	ErrRunBusy = core.ErrRunBusy
-	// ErrLeaseLost is matched by the last event of a run that another process has taken over.
-	ErrLeaseLost = core.ErrLeaseLost
-	// ErrNotSaved is matched by the error of a run whose step could not be saved ([EveryStep]). It ends there, and can be
-	// resumed behind the last step that was. A middleware that turns errors of tools into results must let it pass, as
-	// package toolerrors does: it may come from an agent inside the tool, one of whose calls would be made once more.
-	ErrNotSaved = core.ErrNotSaved
-	// ErrRunExists is matched by the error of Run with the ID of a run that can be resumed.
-	ErrRunExists = core.ErrRunExists
-	// ErrRunEnded is matched by the error of Run with the ID of a run that is done.
-	ErrRunEnded = core.ErrRunEnded
-)
 
 // fencingKey asks a context for the lease of its run.
 type fencingKey struct{}
@@ -74,7 +59,7 @@ const (
 // heldRun is the lease of a run that this process executes. It keeps the lease renewed, stops the run when that is
 // requested through the store, and gives it up when the lease is lost. It waits in no goroutine.
 type heldRun struct {
-	core.RunLease
+	runs.Lease
 	// control stops the run, and giveUp ends its context with the reason.
 	control *cancelscope.Control
 	giveUp  context.CancelCauseFunc
@@ -88,14 +73,14 @@ type heldRun struct {
 	// sign is the time at which the last write was begun that succeeded, by the monotonic clock. (F7)
 	sign time.Time
 	// stopped is the last request to stop the run.
-	stopped *core.StopRequest
+	stopped *runs.StopRequest
 	// timer calls keep when the lease may have to be renewed.
 	timer *time.Timer
 }
 
 // holdRun begins to hold a run.
-func holdRun(lease core.RunLease, sign time.Time, control *cancelscope.Control, giveUp context.CancelCauseFunc) *heldRun {
-	h := &heldRun{RunLease: lease, control: control, giveUp: giveUp, over: make(chan struct{}), sign: sign,
+func holdRun(lease runs.Lease, sign time.Time, control *cancelscope.Control, giveUp context.CancelCauseFunc) *heldRun {
+	h := &heldRun{Lease: lease, control: control, giveUp: giveUp, over: make(chan struct{}), sign: sign,
 		clock: core.NewStoreClock(lease.Info())}
 	h.mu.Lock()
 	h.timer = time.AfterFunc(max(time.Until(sign.Add(h.TTL()/3)), 0), h.keep)
@@ -133,12 +118,12 @@ func (h *heldRun) renew() {
 	defer cancel()
 	err := h.Renew(ctx)
 	if err != nil && !time.Now().Before(end) {
-		h.lose(fmt.Errorf("%w: it could not be renewed in time: %w", core.ErrLeaseLost, err))
+		h.lose(fmt.Errorf("%w: it could not be renewed in time: %w", runs.ErrLeaseLost, err))
 	}
 }
 
 // stop stops the run as requested through the store.
-func (h *heldRun) stop(how core.StopRequest) {
+func (h *heldRun) stop(how runs.StopRequest) {
 	h.mu.Lock()
 	h.stopped = &how
 	h.mu.Unlock()
@@ -152,7 +137,7 @@ func (h *heldRun) stop(how core.StopRequest) {
 // lose gives up the run: calls in flight are abandoned, and nothing more is emitted or written. (F6)
 func (h *heldRun) lose(why error) {
 	if h.become(leaseLost) {
-		core.AbandonLease(h.RunLease)
+		core.AbandonLease(h.Lease)
 		h.control.Ask(cancelscope.Request{Recursive: true})
 		h.giveUp(why)
 	}
@@ -204,7 +189,7 @@ func (h *heldRun) stopReason() string {
 // write does something to the store, unless the lease is over. It is a sign of life, or says that the lease is lost.
 func (h *heldRun) write(do func() error) error {
 	if !h.isHeld() {
-		return fmt.Errorf("run %q: %w", h.Info().ID, core.ErrLeaseLost)
+		return fmt.Errorf("run %q: %w", h.Info().ID, runs.ErrLeaseLost)
 	}
 	begun := time.Now()
 	err := do()
@@ -215,7 +200,7 @@ func (h *heldRun) write(do func() error) error {
 			h.sign = begun
 		}
 		h.mu.Unlock()
-	case errors.Is(err, core.ErrLeaseLost):
+	case errors.Is(err, runs.ErrLeaseLost):
 		h.lose(err)
 	}
 	return err
@@ -224,28 +209,28 @@ func (h *heldRun) write(do func() error) error {
 // The writes of the lease.
 
 func (h *heldRun) Set(ctx context.Context, id string, checkPoint []byte) error {
-	return h.write(func() error { return h.RunLease.Set(ctx, id, checkPoint) })
+	return h.write(func() error { return h.Lease.Set(ctx, id, checkPoint) })
 }
 
 func (h *heldRun) Delete(ctx context.Context, id string) error {
-	return h.write(func() error { return h.RunLease.Delete(ctx, id) })
+	return h.write(func() error { return h.Lease.Delete(ctx, id) })
 }
 
 func (h *heldRun) AppendRecord(ctx context.Context, id string, record []byte) error {
-	return h.write(func() error { return h.RunLease.AppendRecord(ctx, id, record) })
+	return h.write(func() error { return h.Lease.AppendRecord(ctx, id, record) })
 }
 
 func (h *heldRun) RemoveRecords(ctx context.Context, id string) error {
-	return h.write(func() error { return h.RunLease.RemoveRecords(ctx, id) })
+	return h.write(func() error { return h.Lease.RemoveRecords(ctx, id) })
 }
 
 func (h *heldRun) Renew(ctx context.Context) error {
-	return h.write(func() error { return h.RunLease.Renew(ctx) })
+	return h.write(func() error { return h.Lease.Renew(ctx) })
 }
 
 // Settle gives the lease back. After an error of the store it can be tried again, until the lease is lost.
-func (h *heldRun) Settle(ctx context.Context, s core.Settlement) error {
-	err := h.write(func() error { return h.RunLease.Settle(ctx, s) })
+func (h *heldRun) Settle(ctx context.Context, s runs.Settlement) error {
+	err := h.write(func() error { return h.Lease.Settle(ctx, s) })
 	if err == nil {
 		h.become(leaseSettled)
 	}

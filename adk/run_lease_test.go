@@ -18,6 +18,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -38,7 +39,7 @@ func leased(t *testing.T, agent Agent, store CheckPointStore) *Runner {
 		Lease: LeaseOptions{Owner: "test", TTL: 3 * time.Second}})
 }
 
-func statusOf(t *testing.T, store checkpoint.RunStore, id string) checkpoint.RunInfo {
+func statusOf(t *testing.T, store runs.Store, id string) runs.Info {
 	t.Helper()
 	info, ok, err := store.Inspect(t.Context(), id)
 	require.NoError(t, err)
@@ -56,14 +57,14 @@ func TestLease_ARunThatIsExecutedIsBusy(t *testing.T) {
 		it := r.Query(t.Context(), "pay", WithCheckPointID("1"))
 		time.Sleep(30 * time.Second)
 		_, err := r.Resume(t.Context(), "1")
-		require.ErrorIs(t, err, ErrRunBusy)
+		require.ErrorIs(t, err, runs.ErrBusy)
 		require.ErrorContains(t, err, `run "1" is busy: test has it until `)
-		require.ErrorIs(t, lastError(r.Query(t.Context(), "pay", WithCheckPointID("1"))), ErrRunBusy)
-		require.ErrorIs(t, lastError(r.Query(t.Context(), "pay", WithCheckPointID("1"), WithRestart())), ErrRunBusy)
+		require.ErrorIs(t, lastError(r.Query(t.Context(), "pay", WithCheckPointID("1"))), runs.ErrBusy)
+		require.ErrorIs(t, lastError(r.Query(t.Context(), "pay", WithCheckPointID("1"), WithRestart())), runs.ErrBusy)
 		texts, _ := drainAll(t, it)
 		require.Equal(t, "a: done", texts[len(texts)-1])
 		require.EqualValues(t, 2, paid.Load())
-		require.Equal(t, checkpoint.Done, statusOf(t, store, "1").Status)
+		require.Equal(t, runs.Done, statusOf(t, store, "1").Status)
 	})
 }
 
@@ -75,13 +76,13 @@ func TestLease_ARunThatIsTakenOverIsGivenUp(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		it := leased(t, slowPayer(t, &paid, time.Minute), store).Query(t.Context(), "pay", WithCheckPointID("1"))
 		time.Sleep(10 * time.Second)
-		lease, err := store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{Owner: "thief", Steal: true, TTL: time.Hour})
+		lease, err := store.Acquire(t.Context(), "1", runs.LeaseRequest{Owner: "thief", Steal: true, TTL: time.Hour})
 		require.NoError(t, err)
 		before, err := lease.ReadRecords(t.Context(), "1")
 		require.NoError(t, err)
 		begun := time.Now()
 		last := lastError(it)
-		require.ErrorIs(t, last, ErrLeaseLost)
+		require.ErrorIs(t, last, runs.ErrLeaseLost)
 		require.Less(t, time.Since(begun), 2*time.Second, "it finds out with the next renewal, and waits for no call")
 		after, err := lease.ReadRecords(t.Context(), "1")
 		require.NoError(t, err)
@@ -98,7 +99,7 @@ func TestLease_ARunThatIsTakenOverIsGivenUp(t *testing.T) {
 func TestLease_AProcessThatLostTheRunAsksNobody(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	ask := &toolFunc{"ask", func(ctx context.Context, _ string) (string, error) {
-		_, err := store.Acquire(ctx, "1", checkpoint.LeaseRequest{Owner: "thief", Steal: true, TTL: time.Hour})
+		_, err := store.Acquire(ctx, "1", runs.LeaseRequest{Owner: "thief", Steal: true, TTL: time.Hour})
 		if err != nil {
 			return "", err
 		}
@@ -115,7 +116,7 @@ func TestLease_AProcessThatLostTheRunAsksNobody(t *testing.T) {
 			}
 			require.Nil(t, e.Action, "durability %v", durability)
 		}
-		require.ErrorIs(t, last.Err, ErrLeaseLost)
+		require.ErrorIs(t, last.Err, runs.ErrLeaseLost)
 		require.Equal(t, "thief", statusOf(t, store, "1").Owner)
 		require.NoError(t, store.Remove(t.Context(), "1", true))
 	}
@@ -126,15 +127,15 @@ func TestLease_AProcessThatLostTheRunAsksNobody(t *testing.T) {
 func TestLease_ARunThatIsRefusedTakesNothingFromAHolderWhoIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
-		slow, err := store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{Owner: "slow", TTL: time.Second,
-			Create: &checkpoint.NewRun{}})
+		slow, err := store.Acquire(t.Context(), "1", runs.LeaseRequest{Owner: "slow", TTL: time.Second,
+			Create: &runs.Spec{}})
 		require.NoError(t, err)
 		require.NoError(t, slow.AppendRecord(t.Context(), "1", []byte("x")))
 		time.Sleep(time.Minute)
 		var paid atomic.Int32
 		err = lastError(leased(t, slowPayer(t, &paid, 0), store).Query(t.Context(), "pay", WithCheckPointID("1")))
-		require.ErrorIs(t, err, ErrRunExists)
-		require.ErrorIs(t, err, ErrRunBusy)
+		require.ErrorIs(t, err, runs.ErrExists)
+		require.ErrorIs(t, err, runs.ErrBusy)
 		require.ErrorContains(t, err, "slow has it until")
 		require.NoError(t, slow.AppendRecord(t.Context(), "1", []byte("x")), "his writes count")
 	})
@@ -153,7 +154,7 @@ func TestLease_TakingARunFromItsHolderIsLogged(t *testing.T) {
 			Logger: slog.New(slog.NewTextHandler(&log, nil)), Lease: LeaseOptions{Owner: "thief", TTL: time.Hour, Steal: true}})
 		it, err := thief.Resume(t.Context(), "1")
 		require.NoError(t, err)
-		require.ErrorIs(t, lastError(first), ErrLeaseLost)
+		require.ErrorIs(t, lastError(first), runs.ErrLeaseLost)
 		for e := range it.All() { // a call whose outcome is not known
 			require.NoError(t, e.Err)
 		}
@@ -170,7 +171,7 @@ type unreachable struct {
 	cut atomic.Bool
 }
 
-func (u *unreachable) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (u *unreachable) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	l, err := u.MemoryStore.Acquire(ctx, id, req)
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func (u *unreachable) Acquire(ctx context.Context, id string, req checkpoint.Lea
 }
 
 type cutLease struct {
-	checkpoint.Lease
+	runs.Lease
 	store *unreachable
 }
 
@@ -209,7 +210,7 @@ func TestLease_AStoreThatIsOutOfReachForTheTTLEndsTheRun(t *testing.T) {
 				return
 			}
 			err := lastError(it)
-			require.ErrorIs(t, err, ErrLeaseLost)
+			require.ErrorIs(t, err, runs.ErrLeaseLost)
 			require.ErrorIs(t, err, errUnreachable)
 			require.EqualValues(t, 1, paid.Load())
 			store.cut.Store(false)
@@ -224,13 +225,13 @@ func TestLease_AStoreThatIsOutOfReachForTheTTLEndsTheRun(t *testing.T) {
 // lateStore is a store whose answer to a renewal comes late, and that is cut off then.
 type lateStore struct{ *checkpoint.MemoryStore }
 
-func (s lateStore) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (s lateStore) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	l, err := s.MemoryStore.Acquire(ctx, id, req)
 	return &lateLease{Lease: l}, err
 }
 
 type lateLease struct {
-	checkpoint.Lease
+	runs.Lease
 	renewals atomic.Int32
 }
 
@@ -301,12 +302,12 @@ func TestLease_AnEndedRunRepeatsItsEnd(t *testing.T) {
 			require.Equal(t, asked, m.n)
 			require.EqualValues(t, 1, paid.Load())
 			info := statusOf(t, store, "1")
-			require.Equal(t, checkpoint.Done, info.Status)
+			require.Equal(t, runs.Done, info.Status)
 			require.Zero(t, info.Steps)
 			require.Empty(t, info.Owner)
 			require.Equal(t, map[string]string{"for": "ana"}, info.Tags)
 			err := lastError(r.Query(t.Context(), "hi", WithCheckPointID("1")))
-			require.ErrorIs(t, err, ErrRunEnded)
+			require.ErrorIs(t, err, runs.ErrEnded)
 			require.EqualError(t, err, `runner: run "1", which is done: the run has ended: give the new run another ID, or pass WithRestart`)
 			require.NoError(t, lastError(r.Query(t.Context(), "hi", WithCheckPointID("1"), WithRestart())))
 			require.EqualValues(t, 2, paid.Load())
@@ -327,8 +328,8 @@ func TestLease_ARunThatWaitsIsListedWithItsQuestions(t *testing.T) {
 	agent := newOrdinary(t, "a", recall(callOf("ask", "c1", "x"), chatAnswer("done")), ask)
 	r := leased(t, agent, store)
 	points := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
-	var listed []checkpoint.RunInfo
-	for info, err := range store.List(t.Context(), checkpoint.Query{WaitingFor: "ana"}) {
+	var listed []runs.Info
+	for info, err := range store.List(t.Context(), runs.Query{WaitingFor: "ana"}) {
 		require.NoError(t, err)
 		listed = append(listed, info)
 	}
@@ -343,14 +344,14 @@ func TestLease_ARunThatWaitsIsListedWithItsQuestions(t *testing.T) {
 	_, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "no"}})
 	require.ErrorContains(t, err, "the answer to question")
 	require.ErrorContains(t, err, "say yes")
-	require.Equal(t, checkpoint.Waiting, statusOf(t, store, "1").Status, "it can still be answered")
+	require.Equal(t, runs.Waiting, statusOf(t, store, "1").Status, "it can still be answered")
 
-	require.ErrorIs(t, lastError(r.Query(t.Context(), "hi", WithCheckPointID("1"))), ErrRunExists)
+	require.ErrorIs(t, lastError(r.Query(t.Context(), "hi", WithCheckPointID("1"))), runs.ErrExists)
 
 	answer, err := EncodeAnswer(point.ID, "yes") // by another process
 	require.NoError(t, err)
-	require.NoError(t, store.Answer(t.Context(), "1", answer))
-	require.ErrorIs(t, store.Answer(t.Context(), "1", answer), checkpoint.ErrNotWaiting, "it is ready")
+	require.NoError(t, store.Reply(t.Context(), "1", answer))
+	require.ErrorIs(t, store.Reply(t.Context(), "1", answer), runs.ErrNotWaiting, "it is ready")
 	it, err := r.Resume(t.Context(), "1")
 	require.NoError(t, err)
 	texts, _ := drainAll(t, it)
@@ -394,7 +395,7 @@ func TestLease_OfTwoAnswersAtOnceOneCounts(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point: "yes"}})
-				if errors.Is(err, ErrRunBusy) {
+				if errors.Is(err, runs.ErrBusy) {
 					busy.Add(1)
 					return
 				}
@@ -505,12 +506,12 @@ func TestLease_AStopThroughTheStorePausesTheRun(t *testing.T) {
 			it := r.Query(t.Context(), "pay", WithCheckPointID("1"))
 			time.Sleep(10 * time.Second)
 			begun := time.Now()
-			require.NoError(t, store.Stop(t.Context(), "1", checkpoint.StopRequest{Immediate: immediate, Reason: "tea"}))
+			require.NoError(t, store.Stop(t.Context(), "1", runs.StopRequest{Immediate: immediate, Reason: "tea"}))
 			var cancelled *CancelError
 			require.ErrorAs(t, lastError(it), &cancelled)
 			require.Equal(t, immediate, time.Since(begun) < time.Second)
 			info := statusOf(t, store, "1")
-			require.Equal(t, checkpoint.Paused, info.Status)
+			require.Equal(t, runs.Paused, info.Status)
 			require.Equal(t, "tea", info.Error)
 			it, err := r.Resume(t.Context(), "1")
 			require.NoError(t, err)
@@ -537,7 +538,7 @@ func TestLease_OfARunThatFailed(t *testing.T) {
 	r := leased(t, newOrdinary(t, "a", recall(callOf("flaky", "c1", "x"), chatAnswer("done")), flaky), store)
 	require.ErrorContains(t, lastError(r.Query(t.Context(), "hi", WithCheckPointID("1"))), "no luck")
 	info := statusOf(t, store, "1")
-	require.Equal(t, checkpoint.Failed, info.Status)
+	require.Equal(t, runs.Failed, info.Status)
 	require.Contains(t, info.Error, "no luck")
 	require.False(t, info.Expires.IsZero())
 	broken = false
@@ -554,7 +555,7 @@ func TestLease_OfARunThatFailed(t *testing.T) {
 	}}
 	r = leased(t, newOrdinary(t, "a", recall(callOf("flaky", "c1", "x"), chatAnswer("done")), cancelling), store)
 	require.ErrorIs(t, lastError(r.Query(ctx, "hi", WithCheckPointID("2"))), context.Canceled)
-	require.Equal(t, checkpoint.Paused, statusOf(t, store, "2").Status)
+	require.Equal(t, runs.Paused, statusOf(t, store, "2").Status)
 }
 
 // TestLease_IsGivenBackByARunThatCouldNotBegin.
@@ -620,20 +621,20 @@ func TestJSONAnswer_IsDecodedIntoWhatTheToolWaitsFor(t *testing.T) {
 		CheckPointStore: store, Durability: EveryStep, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	point := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))[0].ID
 	for _, raw := range []string{`{"Approve":true,"Amount":5}`, `"yes"`, `{"Approve":true} {}`} {
-		answer, err := EncodeAnswer(point, JSONAnswer(raw))
+		answer, err := EncodeAnswer(point, runs.JSONReply(raw))
 		if !json.Valid([]byte(raw)) {
 			require.ErrorContains(t, err, "is no JSON")
 			continue
 		}
 		require.NoError(t, err)
-		require.NoError(t, store.Answer(t.Context(), "1", answer))
+		require.NoError(t, store.Reply(t.Context(), "1", answer))
 		it, err := r.Resume(t.Context(), "1")
 		require.NoError(t, err)
 		point = interruptOf(t, it)[0].ID
 	}
 	require.Contains(t, log.String(), `unknown field`)
 	require.Contains(t, log.String(), `tool:ask:c1`)
-	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point: JSONAnswer(`{"Approve":true}`)}})
+	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point: runs.JSONReply(`{"Approve":true}`)}})
 	require.NoError(t, err)
 	texts, _ := drainAll(t, it)
 	require.Equal(t, []string{"a: approved", "a: done"}, texts)
@@ -654,7 +655,7 @@ func TestKeepEnded_APlainStoreKnowsTheEnd(t *testing.T) {
 				require.Equal(t, []string{"a: done"}, texts)
 				time.Sleep(2 * time.Hour)
 				_, err = r.Resume(t.Context(), "1")
-				require.ErrorIs(t, err, checkpoint.ErrRunExpired)
+				require.ErrorIs(t, err, runs.ErrExpired)
 			}
 		})
 	}
@@ -678,7 +679,7 @@ func TestRun_AfterADeathBetweenTheEndAndItsRemovalTheEndIsRepeated(t *testing.T)
 	require.Equal(t, []string{"a: done"}, texts)
 	require.Equal(t, asked, m.n)
 	_, err = r.Resume(t.Context(), "1")
-	require.ErrorIs(t, err, ErrCheckPointNotFound)
+	require.ErrorIs(t, err, runs.ErrNotFound)
 }
 
 // unremovable is a store whose process dies before anything is removed.

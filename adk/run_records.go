@@ -8,7 +8,7 @@ import (
 )
 
 // RunRecords makes the beginning of the journal of a run that another process is to begin: the Records of a
-// checkpoint.NewRun. The process that resumes that run, with a [Runner] on a store of runs, begins it with this input and
+// runs.Spec. The process that resumes that run, with a [Runner] on a store of runs, begins it with this input and
 // these session values. What is in them must be of registered types (see schema.RegisterName).
 //
 // Package adk/dispatch submits runs with it.
@@ -34,7 +34,7 @@ func RunRecords[M MessageType](input *TypedAgentInput[M], sessionValues map[stri
 	return draft.Records, err
 }
 
-// DecodeResult reads the result of a run that is done, which checkpoint.Inspector returns: its last message, nil if
+// DecodeResult reads the result of a run that is done, which runs.Inspector returns: its last message, nil if
 // there was none, and the agent that said it.
 func DecodeResult[M MessageType](result []byte) (message M, agent string, err error) {
 	if len(result) == 0 {

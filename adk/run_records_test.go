@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -15,14 +16,14 @@ func TestRunRecords_BeginARunThatAnotherProcessResumes(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	records, err := RunRecords(&AgentInput{Messages: []Message{schema.UserMessage("hi")}}, map[string]any{"who": "ana"})
 	require.NoError(t, err)
-	_, err = store.Submit(t.Context(), "1", checkpoint.NewRun{Agent: "a", Records: records})
+	_, err = store.Submit(t.Context(), "1", runs.Spec{Agent: "a", Records: records})
 	require.NoError(t, err)
 
 	m := recall(chatAnswer("hello"))
 	r := leased(t, newOrdinary(t, "a", m), store)
-	lease, err := store.AcquireDue(t.Context(), checkpoint.LeaseRequest{Owner: "worker"}, checkpoint.Due{})
+	lease, err := store.AcquireDue(t.Context(), runs.LeaseRequest{Owner: "worker"}, runs.Due{})
 	require.NoError(t, err)
-	require.NoError(t, lease.Settle(t.Context(), checkpoint.Settlement{}))
+	require.NoError(t, lease.Settle(t.Context(), runs.Settlement{}))
 	it, err := r.Resume(t.Context(), "1")
 	require.NoError(t, err)
 	texts, _ := drainAll(t, it)

@@ -10,17 +10,18 @@ import (
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // runHandler has the methods of a store that the runner needs to hold its runs.
 type runHandler interface {
-	core.RunLeaser
-	core.RunInspector
-	core.RunJanitor
+	runs.Leaser
+	runs.Inspector
+	runs.Janitor
 }
 
 // WithRestart has Run begin again under the ID of a run that exists: everything of that run is removed. Without it the
-// error is [ErrRunExists] or [ErrRunEnded], if the store knows about runs.
+// error is [runs.ErrExists] or [runs.ErrEnded], if the store knows about runs.
 func WithRestart() AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.restart = true })
 }
@@ -55,16 +56,16 @@ func (run *runnerRun[M]) handler() runHandler {
 	return h
 }
 
-func (run *runnerRun[M]) leaseRequest() core.LeaseRequest {
+func (run *runnerRun[M]) leaseRequest() runs.LeaseRequest {
 	conf := run.runner.lease
 	if conf.Owner == "" {
 		conf.Owner = core.ProcessOwner()
 	}
-	return core.LeaseRequest{Owner: conf.Owner, TTL: conf.TTL, Steal: conf.Steal}
+	return runs.LeaseRequest{Owner: conf.Owner, TTL: conf.TTL, Steal: conf.Steal}
 }
 
 // warnOfSteal logs that a run was taken from another holder. (F12)
-func (run *runnerRun[M]) warnOfSteal(ctx context.Context, lease core.RunLease) {
+func (run *runnerRun[M]) warnOfSteal(ctx context.Context, lease runs.Lease) {
 	if before := lease.Info(); run.runner.lease.Steal && before.Owner != "" {
 		run.root.diagnostics.warn(ctx, "a run was taken from the process that held it", "run", before.ID, "from", before.Owner,
 			"held until", before.LeaseUntil, "by", run.leaseRequest().Owner)
@@ -76,7 +77,7 @@ func (run *runnerRun[M]) takeNew(id string) error {
 	if err := checkTags(run.root.options.tags); err != nil {
 		return err
 	}
-	if lease, ok := run.store.(core.RunLease); ok {
+	if lease, ok := run.store.(runs.Lease); ok {
 		run.hold(lease, core.SignOfLife(lease))
 		return nil
 	}
@@ -100,13 +101,13 @@ func (run *runnerRun[M]) takeNew(id string) error {
 		}
 	}
 	request, begun := run.leaseRequest(), time.Now()
-	request.Create = &core.NewRun{Agent: run.runner.agent.Name(ctx), Tags: run.root.options.tags, Build: core.BuildID()}
+	request.Create = &runs.Spec{Agent: run.runner.agent.Name(ctx), Tags: run.root.options.tags, Build: core.BuildID()}
 	lease, err := store.Acquire(ctx, id, request)
 	if err != nil {
 		return fmt.Errorf("runner: %w", err)
 	}
 	if before := lease.Info(); before.Status != "" { // it was made meanwhile
-		return errors.Join(&core.RunError{Err: core.ErrRunExists, Info: before}, lease.Settle(ctx, core.Settlement{}))
+		return errors.Join(&runs.Error{Err: runs.ErrExists, Info: before}, lease.Settle(ctx, runs.Settlement{}))
 	}
 	run.hold(lease, begun)
 	return nil
@@ -114,29 +115,29 @@ func (run *runnerRun[M]) takeNew(id string) error {
 
 // refuseExisting returns the error of a new run under the ID of one that has ended or can be resumed. One of which
 // nothing is saved is replaced, unless a process holds it: its process died before there was anything, or it failed.
-func (run *runnerRun[M]) refuseExisting(ctx context.Context, info core.RunInfo) error {
+func (run *runnerRun[M]) refuseExisting(ctx context.Context, info runs.Info) error {
 	const wayOut = "give the new run another ID, or pass WithRestart"
 	switch info.Status {
-	case core.RunDone:
-		return fmt.Errorf("runner: %w: %s", &core.RunError{Err: core.ErrRunEnded, Info: info}, wayOut)
-	case core.RunRunning, core.RunFailed:
+	case runs.Done:
+		return fmt.Errorf("runner: %w: %s", &runs.Error{Err: runs.ErrEnded, Info: info}, wayOut)
+	case runs.Running, runs.Failed:
 		if _, saved, err := run.store.Get(ctx, info.ID); err != nil || !saved && info.Steps == 0 {
 			return err
 		}
 	}
-	exists := &core.RunError{Err: core.ErrRunExists, Info: info}
+	exists := &runs.Error{Err: runs.ErrExists, Info: info}
 	if info.Owner == "" {
 		return fmt.Errorf("runner: %w: resume it, %s", exists, wayOut)
 	}
 	// Only the store knows whether the lease has ended. It is not taken to find out: its holder may be slow, and still
 	// write.
-	busy := &core.BusyError{ID: info.ID, Owner: info.Owner, Until: info.LeaseUntil, Token: info.Token}
+	busy := &runs.BusyError{ID: info.ID, Owner: info.Owner, Until: info.LeaseUntil, Token: info.Token}
 	return fmt.Errorf("runner: %w (%w: once it is over, resume the run; or %s)", busy, exists, wayOut)
 }
 
 // takeSaved takes the lease of a run that is to be resumed. Of one that is done it sets the end instead. (F1, C3)
 func (run *runnerRun[M]) takeSaved(ctx context.Context, id string) error {
-	if lease, ok := run.store.(core.RunLease); ok {
+	if lease, ok := run.store.(runs.Lease); ok {
 		run.hold(lease, core.SignOfLife(lease))
 		return nil
 	}
@@ -150,14 +151,14 @@ func (run *runnerRun[M]) takeSaved(ctx context.Context, id string) error {
 	}
 	request := run.leaseRequest()
 	switch {
-	case exists && info.Status == core.RunDone:
+	case exists && info.Status == runs.Done:
 		return run.takeEnd(ctx, store, id)
 	case !exists:
 		saved, err := run.hasUnleased(ctx, id)
 		if err != nil || !saved {
-			return errors.Join(err, &core.CheckPointNotFoundError{ID: id})
+			return errors.Join(err, &runs.NotFoundError{ID: id})
 		}
-		request.Create = &core.NewRun{Agent: run.runner.agent.Name(ctx), Build: core.BuildID()}
+		request.Create = &runs.Spec{Agent: run.runner.agent.Name(ctx), Build: core.BuildID()}
 	}
 	begun := time.Now()
 	lease, err := store.Acquire(ctx, id, request)
@@ -165,8 +166,8 @@ func (run *runnerRun[M]) takeSaved(ctx context.Context, id string) error {
 		return err
 	}
 	run.warnOfSteal(ctx, lease)
-	if lease.Info().Status == core.RunDone { // since a moment ago
-		return errors.Join(lease.Settle(ctx, core.Settlement{}), run.takeEnd(ctx, store, id))
+	if lease.Info().Status == runs.Done { // since a moment ago
+		return errors.Join(lease.Settle(ctx, runs.Settlement{}), run.takeEnd(ctx, store, id))
 	}
 	run.hold(lease, begun)
 	return nil
@@ -196,7 +197,7 @@ func (run *runnerRun[M]) takeEnd(ctx context.Context, store runHandler, id strin
 }
 
 // hold begins to hold the run. begun is when the lease was asked for.
-func (run *runnerRun[M]) hold(lease core.RunLease, begun time.Time) {
+func (run *runnerRun[M]) hold(lease runs.Lease, begun time.Time) {
 	if run.gate.control == nil {
 		run.gate.control = new(cancelscope.Control)
 		run.gate.control.Use()
@@ -215,9 +216,9 @@ func (run *runnerRun[M]) release() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
-	s := core.Settlement{}
+	s := runs.Settlement{}
 	if run.held.Info().Status == "" {
-		s = core.Settlement{Status: core.RunFailed, Err: "it could not begin", DropRecords: true}
+		s = runs.Settlement{Status: runs.Failed, Err: "it could not begin", DropRecords: true}
 	}
 	if err := run.held.Settle(ctx, s); err != nil {
 		run.held.become(leaseSettled) // it ends by itself
@@ -310,8 +311,8 @@ func (run *runnerRun[M]) lostOr(err error) error {
 // lostError says why the run was given up.
 func (run *runnerRun[M]) lostError() error {
 	cause := context.Cause(run.exec.Context)
-	if !errors.Is(cause, core.ErrLeaseLost) {
-		cause = core.ErrLeaseLost
+	if !errors.Is(cause, runs.ErrLeaseLost) {
+		cause = runs.ErrLeaseLost
 	}
 	return fmt.Errorf("the run was given up: %w", cause)
 }
@@ -354,18 +355,18 @@ func (run *runnerRun[M]) settleDone(ctx context.Context, end *journal.End) error
 	if err != nil {
 		return err
 	}
-	return run.held.Settle(ctx, core.Settlement{Status: core.RunDone, Result: result, DropRecords: !end.Kept})
+	return run.held.Settle(ctx, runs.Settlement{Status: runs.Done, Result: result, DropRecords: !end.Kept})
 }
 
 // failure is the settlement of a run that failed, or that could not be saved when it stopped. One whose context ended is
 // paused if it can be continued: nothing went wrong.
-func (run *runnerRun[M]) failure() core.Settlement {
-	s := core.Settlement{Status: core.RunFailed, Err: "it could not be saved when it stopped"}
+func (run *runnerRun[M]) failure() runs.Settlement {
+	s := runs.Settlement{Status: runs.Failed, Err: "it could not be saved when it stopped"}
 	if run.failed != nil {
 		s.Err, s.Cause = run.failed.Error(), run.failed
 	}
 	if run.root.journal != nil && run.exec.Context.Err() != nil {
-		s.Status = core.RunPaused
+		s.Status = runs.Paused
 	}
 	return s
 }
@@ -434,7 +435,7 @@ func (run *runnerRun[M]) replayEnd(ctx context.Context) (*AsyncIterator[*TypedAg
 	case kept > 0:
 		if expired := time.UnixMilli(end.At).Add(kept); time.Now().After(expired) {
 			id := *run.root.options.checkPointID
-			return nil, errors.Join(&core.RunError{Err: core.ErrRunExpired, Info: core.RunInfo{ID: id, Status: core.RunDone}}, run.removeAll(ctx))
+			return nil, errors.Join(&runs.Error{Err: runs.ErrExpired, Info: runs.Info{ID: id, Status: runs.Done}}, run.removeAll(ctx))
 		}
 	case !end.Kept: // the process died while it removed the run
 		if err := run.removeAll(ctx); err != nil {

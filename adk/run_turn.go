@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/internal/turnwatch"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -111,7 +111,7 @@ func (w *watchedTurn[M]) stretch(ctx context.Context) turnwatch.Stretch {
 
 // waitTurn says to the conversation that the run is going to be saved where it stopped. A loop decides later whether it
 // can be resumed.
-func (run *runnerRun[M]) waitTurn(signal *InterruptSignal, as core.RunStatus) error {
+func (run *runnerRun[M]) waitTurn(signal *InterruptSignal, as runs.Status) error {
 	w := run.turn
 	if w == nil || w.ended {
 		return nil
@@ -119,7 +119,7 @@ func (run *runnerRun[M]) waitTurn(signal *InterruptSignal, as core.RunStatus) er
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
 	s := w.stretch(ctx)
-	if as == core.RunWaiting {
+	if as == runs.Waiting {
 		s.Interrupted = &InterruptInfo{InterruptContexts: interruptContexts(signal)}
 	}
 	if o := run.root.options.outcome; o != nil {

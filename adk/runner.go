@@ -25,23 +25,8 @@ type CheckPointStore = core.CheckPointStore
 //	Delete(ctx context.Context, checkPointID string) error
 type CheckPointDeleter = core.CheckPointDeleter
 
-// CheckPointLister is an optional interface of stores: it finds runs whose IDs are not known. Its method is
-//
-//	ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[CheckPointInfo, error]
-type CheckPointLister = core.CheckPointLister
-
-// CheckPointInfo describes one ID of a [CheckPointLister]: the ID, and when it was written last.
-//
-//   - ID: under which the run was saved
-//   - Modified: when it was written last
-type CheckPointInfo = core.CheckPointInfo
-
 // ErrCheckpointStoreNil says that something needs a store and has none.
 var ErrCheckpointStoreNil = errors.New("checkpoint store is nil")
-
-// ErrCheckPointNotFound is wrapped by the error of a resume if the store has nothing under the ID. It is the same value
-// as checkpoint.ErrNotFound.
-var ErrCheckPointNotFound = core.ErrCheckPointNotFound
 
 // TypedRunnerConfig configures a [TypedRunner].
 type TypedRunnerConfig[M MessageType] struct {
@@ -60,7 +45,7 @@ type TypedRunnerConfig[M MessageType] struct {
 	// last message again then. The default is not at all: a run that has ended looks like one that never was.
 	KeepEnded time.Duration
 	// KeepSteps keeps the steps of runs that stop or end, for [Steps] and [Fork], until the run itself is removed. It
-	// needs [EveryStep] and a store that offers [CheckPointJournal]. The end of a run is kept with its steps: Resume emits
+	// needs [EveryStep] and a store that offers [runs.Journal]. The end of a run is kept with its steps: Resume emits
 	// the last message again.
 	KeepSteps bool
 	// Logger gets, at level Warn, what a run cannot report otherwise: resume targets that do not exist, options that name

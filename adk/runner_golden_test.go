@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/internal/envelope"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -136,7 +137,7 @@ func TestRunner_DamagedCheckpointsAreErrors(t *testing.T) {
 	}
 	_, err = goldenRunner(t, memory{}).Resume(t.Context(), "1")
 	require.EqualError(t, err, "failed to load from checkpoint: checkpoint[1] not exist")
-	require.ErrorIs(t, err, ErrCheckPointNotFound)
+	require.ErrorIs(t, err, runs.ErrNotFound)
 	_, err = goldenRunner(t, nil).Resume(t.Context(), "1")
 	require.ErrorIs(t, err, ErrCheckpointStoreNil)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/adk/internal/runwatch"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // runnerRun is one run of a runner, in one block.
@@ -78,7 +78,7 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	if ctx == nil {
 		return run, errNilContext
 	}
-	if _, ok := r.store.(CheckPointJournal); r.keepSteps && !(ok && r.durable) {
+	if _, ok := r.store.(runs.Journal); r.keepSteps && !(ok && r.durable) {
 		return run, errors.New("runner: KeepSteps needs Durability EveryStep and a CheckPointStore with a journal " +
 			"(CheckPointJournal)")
 	}
@@ -305,7 +305,7 @@ func (run *runnerRun[M]) sendInterrupt(e *TypedAgentEvent[M]) {
 	if o := run.root.options.outcome; o != nil {
 		o.interrupts = interruptContexts(signal)
 	}
-	_, err := run.save(signal, core.RunWaiting)
+	_, err := run.save(signal, runs.Waiting)
 	if run.held.isLost() { // its questions are saved nowhere, and finish emits why (F6)
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/internal/journal"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -53,8 +53,8 @@ type Step struct {
 
 // Steps reads what is recorded of a run: with [EveryStep] of a run whose process died, that failed or still works, and
 // with RunnerConfig.KeepSteps of any run. It can be called while the run works. If the journal is damaged, the steps
-// before the damage come with the error, which matches checkpoint.ErrJournalDamaged if the store noticed it. The error
-// matches [ErrCheckPointNotFound] if nothing is recorded. Changing the steps changes nothing of the run.
+// before the damage come with the error, which matches runs.ErrDamaged if the store noticed it. The error
+// matches [runs.ErrNotFound] if nothing is recorded. Changing the steps changes nothing of the run.
 func Steps(ctx context.Context, store CheckPointStore, id string) ([]Step, error) {
 	h, err := readSteps(ctx, store, id)
 	return h.steps, err
@@ -83,7 +83,7 @@ func readSteps(ctx context.Context, store CheckPointStore, id string) (h runStep
 	if read.Run == nil {
 		if err == nil {
 			err = fmt.Errorf("there are none, or they are not kept (see RunnerConfig.KeepSteps): %w",
-				&core.CheckPointNotFoundError{ID: id})
+				&runs.NotFoundError{ID: id})
 		}
 		return h, err
 	}
@@ -94,11 +94,11 @@ func readSteps(ctx context.Context, store CheckPointStore, id string) (h runStep
 }
 
 // journalOf returns the journal of a store.
-func journalOf(store CheckPointStore) (CheckPointJournal, error) {
+func journalOf(store CheckPointStore) (runs.Journal, error) {
 	if isNilStore(store) {
 		return nil, errStoreNilForResume
 	}
-	list, ok := store.(CheckPointJournal)
+	list, ok := store.(runs.Journal)
 	if !ok {
 		return nil, fmt.Errorf("the store %T has no journal: use one that offers adk.CheckPointJournal", store)
 	}
@@ -176,7 +176,7 @@ func (v *visitHistory) step(r *journal.Record) (s Step, err error) {
 		return s, err
 	}
 	if r.Keep > len(v.messages) {
-		return s, fmt.Errorf("%w: a turn keeps %d messages, and there are %d", core.ErrJournalDamaged, r.Keep,
+		return s, fmt.Errorf("%w: a turn keeps %d messages, and there are %d", runs.ErrDamaged, r.Keep,
 			len(v.messages))
 	}
 	v.messages = slices.Concat(v.messages[:r.Keep], r.Messages)
@@ -203,7 +203,7 @@ func callIn(key string) (c schema.ToolCall, err error) {
 			*into, err = strconv.Unquote(quoted)
 		}
 		if err != nil {
-			return c, fmt.Errorf("%w: the call %s: %w", core.ErrJournalDamaged, key, err)
+			return c, fmt.Errorf("%w: the call %s: %w", runs.ErrDamaged, key, err)
 		}
 		rest = strings.TrimPrefix(rest, " ")[len(quoted):]
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // onlyJournal is a plain store with a journal, and nothing else of what the store in memory offers.
@@ -117,19 +118,19 @@ func TestKeepSteps_GoWithTheEndOfTheRun(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.Len(t, stepsOf(t, store, "1"), 2)
 		_, err := r.Resume(t.Context(), "1")
-		require.ErrorIs(t, err, checkpoint.ErrRunExpired)
+		require.ErrorIs(t, err, runs.ErrExpired)
 		_, err = Steps(t.Context(), store, "1")
-		require.ErrorIs(t, err, ErrCheckPointNotFound)
+		require.ErrorIs(t, err, runs.ErrNotFound)
 
-		runs := checkpoint.NewMemoryStore()
-		r = keeping(runs, newOrdinary(t, "a", recall(chatAnswer("done"))))
+		runStore := checkpoint.NewMemoryStore()
+		r = keeping(runStore, newOrdinary(t, "a", recall(chatAnswer("done"))))
 		drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
-		require.Len(t, stepsOf(t, runs, "1"), 2)
+		require.Len(t, stepsOf(t, runStore, "1"), 2)
 		time.Sleep(48 * time.Hour)
-		_, err = runs.Sweep(t.Context(), 10)
+		_, err = runStore.Sweep(t.Context(), 10)
 		require.NoError(t, err)
-		_, err = Steps(t.Context(), runs, "1")
-		require.ErrorIs(t, err, ErrCheckPointNotFound)
+		_, err = Steps(t.Context(), runStore, "1")
+		require.ErrorIs(t, err, runs.ErrNotFound)
 	})
 }
 
@@ -139,18 +140,18 @@ type lostSettlement struct {
 	lost *atomic.Bool
 }
 
-func (s lostSettlement) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (s lostSettlement) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	l, err := s.MemoryStore.Acquire(ctx, id, req)
 	return lostLease{l, s.lost}, err
 }
 
 type lostLease struct {
-	checkpoint.Lease
+	runs.Lease
 	lost *atomic.Bool
 }
 
-func (l lostLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
-	if s.Status == checkpoint.Done && l.lost.CompareAndSwap(true, false) {
+func (l lostLease) Settle(ctx context.Context, s runs.Settlement) error {
+	if s.Status == runs.Done && l.lost.CompareAndSwap(true, false) {
 		return errors.New("the store is out of reach")
 	}
 	return l.Lease.Settle(ctx, s)
@@ -172,7 +173,7 @@ func TestKeepSteps_TheEndIsKnownBeforeTheRunIsDone(t *testing.T) {
 		require.Equal(t, 1, m.n)
 		info, _, err := store.Inspect(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Done, info.Status)
+		require.Equal(t, runs.Done, info.Status)
 		require.Empty(t, info.Owner)
 		require.Len(t, stepsOf(t, store, "1"), 2)
 	})
@@ -196,11 +197,11 @@ func TestSteps_OfADamagedJournal(t *testing.T) {
 	data[len(data)*2/3] ^= 1 // somewhere behind the first turn
 	require.NoError(t, os.WriteFile(files[0], data, 0o600))
 	steps, err := Steps(t.Context(), store, "1")
-	require.ErrorIs(t, err, checkpoint.ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	require.NotEmpty(t, steps)
 	require.Less(t, len(steps), 5)
 	require.NoError(t, Fork(t.Context(), store, "1", ForkOptions{At: len(steps), NewID: "2"}))
-	require.ErrorIs(t, Fork(t.Context(), store, "1", ForkOptions{At: 5, NewID: "3"}), checkpoint.ErrJournalDamaged)
+	require.ErrorIs(t, Fork(t.Context(), store, "1", ForkOptions{At: 5, NewID: "3"}), runs.ErrDamaged)
 	require.Contains(t, resumeFork(t, keeping(store, agent), "2"), "a: done")
 }
 
@@ -223,7 +224,7 @@ func TestSteps_WithoutAny(t *testing.T) {
 	r := NewRunner(t.Context(), RunnerConfig{Agent: askingAgent(t), CheckPointStore: store, Durability: EveryStep})
 	onePoint(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 	_, err = Steps(t.Context(), store, "1")
-	require.ErrorIs(t, err, ErrCheckPointNotFound, "they are in the checkpoint alone")
+	require.ErrorIs(t, err, runs.ErrNotFound, "they are in the checkpoint alone")
 	it, err := keeping(store, askingAgent(t)).Resume(t.Context(), "1")
 	require.NoError(t, err)
 	onePoint(t, it)

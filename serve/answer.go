@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/runs"
 )
 
 // Answer answers questions of a run that waits, by their IDs: all of them or, with an error, none. Without partial every
@@ -27,13 +27,13 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 	if err != nil {
 		return Run{}, err
 	}
-	if info.Status != checkpoint.Waiting {
+	if info.Status != runs.Waiting {
 		return c.answeredAgain(ctx, info, answers, NewProblem(AlreadyAnswered, "the run waits for no answer").of(id))
 	}
 	if len(answers) == 0 {
 		return Run{}, NewProblem(BadRequest, "there is no answer").of(id)
 	}
-	var encoded []checkpoint.Answer
+	var encoded []runs.Reply
 	for _, p := range info.Waiting {
 		answer, given := answers[p.ID]
 		if !isForClients(p.Kind) {
@@ -59,7 +59,7 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 		return c.answeredAgain(ctx, info, answers,
 			NewProblem(NotFound, "the run waits for none of the questions with one of these IDs").of(id))
 	}
-	if err := c.server.runs.Answer(ctx, id, encoded...); err != nil {
+	if err := c.server.runs.Reply(ctx, id, encoded...); err != nil {
 		return Run{}, ProblemOf(err).of(id)
 	}
 	token := info.Token
@@ -76,25 +76,25 @@ func (c *Caller) owns(run *Run) bool { return run.info.Tags[tagOwner] == c.princ
 
 // encodeAnswer makes what an agent gets of what a client says to a question.
 func (c *Caller) encodeAnswer(
-	ctx context.Context, p checkpoint.WaitPoint, answer json.RawMessage,
-) (checkpoint.Answer, error) {
+	ctx context.Context, p runs.Question, answer json.RawMessage,
+) (runs.Reply, error) {
 	switch {
 	case p.Answered:
-		return checkpoint.Answer{}, NewProblem(AlreadyAnswered, "question %s was answered before", p.ID)
+		return runs.Reply{}, NewProblem(AlreadyAnswered, "question %s was answered before", p.ID)
 	case !p.Expires.IsZero() && time.Now().After(p.Expires):
-		return checkpoint.Answer{}, NewProblem(Expired, "question %s has expired", p.ID)
+		return runs.Reply{}, NewProblem(Expired, "question %s has expired", p.ID)
 	case !json.Valid(answer):
-		return checkpoint.Answer{}, NewProblem(BadRequest, "the answer to question %s is no JSON", p.ID)
+		return runs.Reply{}, NewProblem(BadRequest, "the answer to question %s is no JSON", p.ID)
 	}
 	value, err := AnswerValue(p, answer)
 	if err != nil {
 		refused := NewProblem(BadRequest, "the answer to question %s is not of its kind", p.ID)
 		refused.Cause = err
-		return checkpoint.Answer{}, refused
+		return runs.Reply{}, refused
 	}
 	if d, ok := value.(*approval.Decision); ok && c.server.settings.signDecision != nil {
 		if err := c.server.settings.signDecision(ctx, c.principal, d); err != nil {
-			return checkpoint.Answer{}, &Problem{Code: Forbidden, Title: "the decision is not signed", Cause: err}
+			return runs.Reply{}, &Problem{Code: Forbidden, Title: "the decision is not signed", Cause: err}
 		}
 	}
 	a, err := adk.EncodeAnswer(p.ID, value)
@@ -107,7 +107,7 @@ func (c *Caller) encodeAnswer(
 // AnswerValue returns what an agent is resumed with for what a client says to a question, in the forms of
 // [Caller.Answer]. It is for front ends that resume runs by themselves. Of the point it reads Kind, and Info if Kind is
 // approval. An answer that is not of its kind is an error.
-func AnswerValue(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
+func AnswerValue(p runs.Question, answer json.RawMessage) (any, error) {
 	switch p.Kind {
 	case adk.QuestionApproval:
 		var request approval.Request
@@ -115,7 +115,7 @@ func AnswerValue(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
 			return nil, err
 		}
 		if request.Hash == "" { // a question of the application's own
-			return adk.JSONAnswer(answer), nil
+			return runs.JSONReply(answer), nil
 		}
 		return decisionOf(&request, answer)
 	case adk.QuestionOutcome:
@@ -152,7 +152,7 @@ func AnswerValue(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
 		}
 		return result, nil
 	}
-	return adk.JSONAnswer(answer), nil
+	return runs.JSONReply(answer), nil
 }
 
 // decisionOf is the decision about a request. Whatever is not exactly an approval is none.

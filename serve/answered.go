@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // AnsweredBefore looks for the answers of a request in the record of a run: whether it has continued with exactly them, and
@@ -44,7 +44,7 @@ func (c *Caller) AnsweredBefore(
 
 // answeredAgain returns the run that has continued with these answers before, as Answer returned it then. For other answers it
 // returns late, the error of answers that come too late.
-func (c *Caller) answeredAgain(ctx context.Context, info checkpoint.RunInfo, answers map[string]json.RawMessage, late error) (Run, error) {
+func (c *Caller) answeredAgain(ctx context.Context, info runs.Info, answers map[string]json.RawMessage, late error) (Run, error) {
 	behind, found := c.AnsweredBefore(ctx, info.ID, func([]Question) map[string]json.RawMessage { return answers })
 	if !found {
 		return Run{}, late
@@ -64,7 +64,7 @@ func areSame(
 	}
 	answers := answersTo(questions)
 	for _, q := range questions {
-		value, err := AnswerValue(checkpoint.WaitPoint{ID: q.ID, Kind: q.Kind, Info: q.Info}, answers[q.ID])
+		value, err := AnswerValue(runs.Question{ID: q.ID, Kind: q.Kind, Info: q.Info}, answers[q.ID])
 		if err != nil {
 			return false
 		}

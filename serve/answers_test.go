@@ -14,23 +14,23 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // pointsStore is a Front's answer for a run that waits for some points.
 type pointsStore struct {
 	executor
-	info     checkpoint.RunInfo
-	answered []checkpoint.Answer
+	info     runs.Info
+	answered []runs.Reply
 }
 
-func (p *pointsStore) Inspect(context.Context, string) (checkpoint.RunInfo, bool, error) {
+func (p *pointsStore) Inspect(context.Context, string) (runs.Info, bool, error) {
 	return p.info, true, nil
 }
 
-func (p *pointsStore) Answer(_ context.Context, _ string, answers ...checkpoint.Answer) error {
+func (p *pointsStore) Reply(_ context.Context, _ string, answers ...runs.Reply) error {
 	p.answered = answers
 	return nil
 }
@@ -40,8 +40,8 @@ func (*pointsStore) Events(context.Context, string, runlog.Cursor) iter.Seq2[run
 }
 
 // waitingFor is a caller whose run waits for some points.
-func waitingFor(points ...checkpoint.WaitPoint) (*Caller, *pointsStore) {
-	store := &pointsStore{info: checkpoint.RunInfo{ID: "r", Status: checkpoint.Waiting, Waiting: points,
+func waitingFor(points ...runs.Question) (*Caller, *pointsStore) {
+	store := &pointsStore{info: runs.Info{ID: "r", Status: runs.Waiting, Waiting: points,
 		Tags: map[string]string{tagOwner: "ana"}}}
 	return &Caller{server: &Server{runs: store, draining: context.Background()}, principal: Principal{ID: "ana"}}, store
 }
@@ -50,37 +50,37 @@ func waitingFor(points ...checkpoint.WaitPoint) (*Caller, *pointsStore) {
 // or is none of clients.
 // Rule serving/SV7.
 func TestCaller_AnswersWhatIsAsked(t *testing.T) {
-	plain := func(id string) checkpoint.WaitPoint { return checkpoint.WaitPoint{ID: id, Kind: adk.QuestionPlain} }
-	outcome := checkpoint.WaitPoint{ID: "o", Kind: adk.QuestionOutcome}
+	plain := func(id string) runs.Question { return runs.Question{ID: id, Kind: adk.QuestionPlain} }
+	outcome := runs.Question{ID: "o", Kind: adk.QuestionOutcome}
 	optional, expired, answered, timer, others := plain("b"), plain("b"), plain("b"), plain("b"), plain("b")
 	optional.Optional, expired.Expires, answered.Answered = true, time.Now().Add(-time.Second), true
 	timer.Kind, others.For = adk.QuestionTimer, []string{"bob"}
 	for _, c := range []struct {
-		points  []checkpoint.WaitPoint
+		points  []runs.Question
 		answers string
 		partial bool
 		want    Code
 		given   int
 	}{
-		{points: []checkpoint.WaitPoint{plain("a"), plain("b")}, answers: `{"a":1,"b":2}`, given: 2},
-		{points: []checkpoint.WaitPoint{plain("a"), plain("b")}, answers: `{"a":1}`, want: BadRequest},
-		{points: []checkpoint.WaitPoint{plain("a"), plain("b")}, answers: `{"a":1}`, partial: true, given: 1},
-		{points: []checkpoint.WaitPoint{plain("a"), optional}, answers: `{"a":1}`, given: 1},
-		{points: []checkpoint.WaitPoint{plain("a"), answered}, answers: `{"a":1}`, given: 1},
-		{points: []checkpoint.WaitPoint{plain("a"), timer}, answers: `{"a":1}`, given: 1},
-		{points: []checkpoint.WaitPoint{plain("a"), others}, answers: `{"a":1}`, given: 1},
-		{points: []checkpoint.WaitPoint{plain("a"), expired}, answers: `{"a":1,"b":2}`, want: Expired},
-		{points: []checkpoint.WaitPoint{plain("a"), answered}, answers: `{"a":1,"b":2}`, want: AlreadyAnswered},
-		{points: []checkpoint.WaitPoint{plain("a"), timer}, answers: `{"a":1,"b":2}`, want: NotFound},
-		{points: []checkpoint.WaitPoint{plain("a"), others}, answers: `{"a":1,"b":2}`, want: Forbidden},
-		{points: []checkpoint.WaitPoint{plain("a")}, answers: `{}`, want: BadRequest},
-		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"rerun":true}}`, given: 1},
-		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"result":""}}`, given: 1},
-		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"error":"no"}}`, given: 1},
-		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"rerun":false}}`, want: BadRequest},
-		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"rerun":true,"result":"x"}}`, want: BadRequest},
-		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":null}`, want: BadRequest},
-		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":true}`, want: BadRequest},
+		{points: []runs.Question{plain("a"), plain("b")}, answers: `{"a":1,"b":2}`, given: 2},
+		{points: []runs.Question{plain("a"), plain("b")}, answers: `{"a":1}`, want: BadRequest},
+		{points: []runs.Question{plain("a"), plain("b")}, answers: `{"a":1}`, partial: true, given: 1},
+		{points: []runs.Question{plain("a"), optional}, answers: `{"a":1}`, given: 1},
+		{points: []runs.Question{plain("a"), answered}, answers: `{"a":1}`, given: 1},
+		{points: []runs.Question{plain("a"), timer}, answers: `{"a":1}`, given: 1},
+		{points: []runs.Question{plain("a"), others}, answers: `{"a":1}`, given: 1},
+		{points: []runs.Question{plain("a"), expired}, answers: `{"a":1,"b":2}`, want: Expired},
+		{points: []runs.Question{plain("a"), answered}, answers: `{"a":1,"b":2}`, want: AlreadyAnswered},
+		{points: []runs.Question{plain("a"), timer}, answers: `{"a":1,"b":2}`, want: NotFound},
+		{points: []runs.Question{plain("a"), others}, answers: `{"a":1,"b":2}`, want: Forbidden},
+		{points: []runs.Question{plain("a")}, answers: `{}`, want: BadRequest},
+		{points: []runs.Question{outcome}, answers: `{"o":{"rerun":true}}`, given: 1},
+		{points: []runs.Question{outcome}, answers: `{"o":{"result":""}}`, given: 1},
+		{points: []runs.Question{outcome}, answers: `{"o":{"error":"no"}}`, given: 1},
+		{points: []runs.Question{outcome}, answers: `{"o":{"rerun":false}}`, want: BadRequest},
+		{points: []runs.Question{outcome}, answers: `{"o":{"rerun":true,"result":"x"}}`, want: BadRequest},
+		{points: []runs.Question{outcome}, answers: `{"o":null}`, want: BadRequest},
+		{points: []runs.Question{outcome}, answers: `{"o":true}`, want: BadRequest},
 	} {
 		caller, store := waitingFor(c.points...)
 		var answers map[string]json.RawMessage
@@ -222,7 +222,7 @@ func FuzzAnswerValue_Approves(f *testing.F) {
 	info := json.RawMessage(`{"tool":"pay","arguments":"{}","hash":"h"}`)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, kind := range []string{adk.QuestionApproval, adk.QuestionOutcome, adk.QuestionClientTool, adk.QuestionPlain} {
-			value, err := AnswerValue(checkpoint.WaitPoint{ID: "p", Kind: kind, Info: info}, data)
+			value, err := AnswerValue(runs.Question{ID: "p", Kind: kind, Info: info}, data)
 			d, decided := value.(*approval.Decision)
 			if err != nil || !decided {
 				continue
@@ -242,8 +242,8 @@ func FuzzServer_ResumeBody(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		caller, store := waitingFor(checkpoint.WaitPoint{ID: "a", Kind: adk.QuestionPlain},
-			checkpoint.WaitPoint{ID: "b", Kind: adk.QuestionPlain})
+		caller, store := waitingFor(runs.Question{ID: "a", Kind: adk.QuestionPlain},
+			runs.Question{ID: "b", Kind: adk.QuestionPlain})
 		caller.server.settings.limits = Limits{}.withDefaults()
 		var body struct {
 			Answers map[string]json.RawMessage `json:"answers"`

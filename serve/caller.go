@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // A Caller is what one client may do: its runs and threads, and questions of others that wait for it. Protocols are made
@@ -47,10 +47,10 @@ const (
 )
 
 // inspect returns a run that the principal may do something with. A run of others is one that there is not.
-func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.RunInfo, access, error) {
+func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (runs.Info, access, error) {
 	missing := NewProblem(NotFound, "there is no such run")
 	if !clientID.MatchString(id) {
-		return checkpoint.RunInfo{}, noAccess, missing
+		return runs.Info{}, noAccess, missing
 	}
 	info, exists, err := c.server.runs.Inspect(ctx, id)
 	if err != nil {
@@ -83,12 +83,12 @@ func (c *Caller) Agents(ctx context.Context) []AgentInfo {
 }
 
 // mayList reports whether a run may be in a list of the principal: it may be read, and its thread is not deleted.
-func (c *Caller) mayList(ctx context.Context, info *checkpoint.RunInfo) bool {
+func (c *Caller) mayList(ctx context.Context, info *runs.Info) bool {
 	return !c.server.isDeleted(ctx, info) && c.authorize(ctx, readAction(info)) == nil
 }
 
 // readAction returns the action of reading a run, for Authorize.
-func readAction(info *checkpoint.RunInfo) Action {
+func readAction(info *runs.Info) Action {
 	return Action{Verb: ReadRun, Agent: info.Agent, Run: info.ID, Thread: info.Tags[tagThread]}
 }
 
@@ -138,7 +138,7 @@ type Query struct {
 }
 
 // Cursor returns the position behind the run, for the After of a list.
-func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
+func (r *Run) Cursor() string { return r.info.Page() }
 
 // cursor is what positions in lists look like: when something changed, and its ID.
 var cursor = regexp.MustCompile(`^[0-9a-f]{1,16}\..+$`)
@@ -166,9 +166,9 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	switch q.Status {
 	case "":
 	case Cancelled, Held:
-		query.Status = []checkpoint.Status{checkpoint.Paused}
+		query.Status = []runs.Status{runs.Paused}
 	case Ready, Running, Waiting, Done, Failed:
-		query.Status = []checkpoint.Status{checkpoint.Status(q.Status)}
+		query.Status = []runs.Status{runs.Status(q.Status)}
 	default:
 		return nil, NewProblem(BadRequest, "there is no status %.32q", q.Status)
 	}
@@ -179,7 +179,7 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	if c.server.settings.authorize == nil && c.server.remover != nil && q.Status != Cancelled && q.Status != Held {
 		query.Limit = limit // nothing is left out that the store does not leave out
 	}
-	runs := []Run{}
+	all := []Run{}
 	for info, err := range c.server.runs.List(ctx, query) {
 		if err != nil {
 			return nil, ProblemOf(err)
@@ -187,18 +187,18 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 		if q.Status != "" && statusOf(&info) != q.Status || !c.mayList(ctx, &info) {
 			continue
 		}
-		if runs = append(runs, c.server.runOf(info)); len(runs) == limit {
+		if all = append(all, c.server.runOf(info)); len(all) == limit {
 			break
 		}
 	}
-	return runs, nil
+	return all, nil
 }
 
 // LastRun returns the run of a thread that was started last, and false if there is none. It needs no conversation: the
 // runs of a thread whose history the client has (Start.Stateless) are found, too.
 func (c *Caller) LastRun(ctx context.Context, thread string) (last Run, exists bool, err error) {
-	runs, err := c.Runs(ctx, Query{Thread: thread, Limit: 100})
-	for _, r := range runs {
+	all, err := c.Runs(ctx, Query{Thread: thread, Limit: 100})
+	for _, r := range all {
 		if !exists || r.Created.After(last.Created) {
 			last, exists = r, true
 		}
@@ -216,8 +216,8 @@ func (c *Caller) Executed(ctx context.Context, thread string) (Run, bool, error)
 // name it or one of its scopes.
 func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Question, error) {
 	questions := []Question{}
-	add := func(q checkpoint.Query) error {
-		q.Status, q.Agent = []checkpoint.Status{checkpoint.Waiting}, agent
+	add := func(q runs.Query) error {
+		q.Status, q.Agent = []runs.Status{runs.Waiting}, agent
 		for info, err := range c.server.runs.List(ctx, q) {
 			if err != nil {
 				return ProblemOf(err)
@@ -248,7 +248,7 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 	}
 	if thread == "" {
 		for _, name := range append([]string{c.principal.ID}, c.principal.Scopes...) {
-			if err := add(checkpoint.Query{WaitingFor: name}); err != nil {
+			if err := add(runs.Query{WaitingFor: name}); err != nil {
 				return nil, err
 			}
 		}
@@ -281,7 +281,7 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 	if how.Reason == "" {
 		how.Reason = "a client has stopped it"
 	}
-	err = c.server.runs.Stop(ctx, id, checkpoint.StopRequest{Immediate: how.Now, Timeout: how.Timeout, Reason: how.Reason,
+	err = c.server.runs.Stop(ctx, id, runs.StopRequest{Immediate: how.Now, Timeout: how.Timeout, Reason: how.Reason,
 		By: c.principal.ID, Children: true})
 	if err != nil {
 		return ProblemOf(err).of(id)

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -29,7 +29,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// Store.
 	Front dispatch.Front[M]
 	// Store keeps the runs that this process executes. The default is in memory. It must be nil with a Front.
-	Store checkpoint.RunStore
+	Store runs.Store
 	// Events keeps what happens in runs for other processes, and for after a restart. The default is nil: what happens is
 	// in memory, of the process that executes a run, until a while after its end. It must be nil with a Front.
 	Events runlog.Store

@@ -11,6 +11,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // listing counts the lists of a front.
@@ -19,7 +20,7 @@ type listing struct {
 	lists atomic.Int32
 }
 
-func (l *listing) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+func (l *listing) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	l.lists.Add(1)
 	return l.Front.List(ctx, q)
 }
@@ -27,7 +28,7 @@ func (l *listing) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkp
 // counting is a listing of a front that counts.
 type counting struct{ *listing }
 
-func (c counting) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+func (c counting) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	return c.Front.(dispatch.RunCounter).Count(ctx, q)
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -159,7 +160,7 @@ type stopsNoted struct {
 	stopped chan struct{}
 }
 
-func (s *stopsNoted) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+func (s *stopsNoted) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	err := s.executor.Stop(ctx, id, how)
 	s.stopped <- struct{}{}
 	return err
@@ -198,8 +199,8 @@ func TestServer_HasApproversAnswer(t *testing.T) {
 // doneWhenAnswered executes a run to its end before the answer is acknowledged.
 type doneWhenAnswered struct{ executor }
 
-func (d *doneWhenAnswered) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
-	err := d.executor.Answer(ctx, id, answers...)
+func (d *doneWhenAnswered) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	err := d.executor.Reply(ctx, id, answers...)
 	if err == nil {
 		_, err = d.wait(ctx, id)
 	}

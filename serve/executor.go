@@ -14,19 +14,20 @@ import (
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
 // executor is a Front without its kind of message: jobs are made of ordinary messages.
 type executor interface {
-	Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error
-	Stop(ctx context.Context, id string, how checkpoint.StopRequest) error
-	Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error)
-	List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error]
+	Reply(ctx context.Context, id string, answers ...runs.Reply) error
+	Stop(ctx context.Context, id string, how runs.StopRequest) error
+	Inspect(ctx context.Context, id string) (runs.Info, bool, error)
+	List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error]
 	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
-	submit(ctx context.Context, job dispatch.Job) (checkpoint.RunInfo, error)
+	submit(ctx context.Context, job dispatch.Job) (runs.Info, error)
 	// count counts the runs of a query, of those with a Limit up to that at least.
-	count(ctx context.Context, q checkpoint.Query) (int, error)
+	count(ctx context.Context, q runs.Query) (int, error)
 	// wait waits until the run ends, waits or is paused, and returns its last message, nil if there is none.
 	wait(ctx context.Context, id string) (*runlog.Message, error)
 }
@@ -39,17 +40,17 @@ type remover interface {
 // frontExecutor is the executor of a Front.
 type frontExecutor[M adk.MessageType] struct{ dispatch.Front[M] }
 
-func (f frontExecutor[M]) submit(ctx context.Context, job dispatch.Job) (checkpoint.RunInfo, error) {
+func (f frontExecutor[M]) submit(ctx context.Context, job dispatch.Job) (runs.Info, error) {
 	messages, err := messagesAs[M](job.Messages)
 	if err != nil {
-		return checkpoint.RunInfo{}, err
+		return runs.Info{}, err
 	}
 	return f.Submit(ctx, dispatch.TypedJob[M]{ID: job.ID, Agent: job.Agent, Messages: messages,
 		SessionValues: job.SessionValues, Streaming: job.Streaming, Key: job.Key, OnBusy: job.OnBusy, Tags: job.Tags,
 		Deadline: job.Deadline})
 }
 
-func (f frontExecutor[M]) count(ctx context.Context, q checkpoint.Query) (n int, err error) {
+func (f frontExecutor[M]) count(ctx context.Context, q runs.Query) (n int, err error) {
 	if counter, ok := f.Front.(dispatch.RunCounter); ok { // each start counts: a list of the runs would cost more than the start
 		counts, err := counter.Count(ctx, q)
 		for _, many := range counts {
@@ -68,7 +69,7 @@ func (f frontExecutor[M]) count(ctx context.Context, q checkpoint.Query) (n int,
 
 func (f frontExecutor[M]) wait(ctx context.Context, id string) (*runlog.Message, error) {
 	o, err := f.Wait(ctx, id)
-	if err != nil || o.Status != checkpoint.Done {
+	if err != nil || o.Status != runs.Done {
 		return nil, err
 	}
 	if m := runlog.MessageOf(o.Result); !m.IsZero() {
@@ -130,7 +131,7 @@ func logEnds(logger *slog.Logger) func(runlog.Stretch) {
 
 // makerOf makes the runners of an agent.
 func makerOf[M adk.MessageType](agent adk.TypedAgent[M], keepSteps bool) dispatch.TypedMaker[M] {
-	return func(_ context.Context, _ checkpoint.RunInfo, store checkpoint.Store) (*adk.TypedRunner[M], error) {
+	return func(_ context.Context, _ runs.Info, store checkpoint.Store) (*adk.TypedRunner[M], error) {
 		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: store, Durability: adk.EveryStep,
 			KeepSteps: keepSteps}), nil
 	}
@@ -161,8 +162,8 @@ func (w *localWorker) shutdown(ctx context.Context) error {
 // itself. store must be Config.Conversations.
 func RunOptions(
 	store conversation.Store, bounds conversation.HistoryOptions,
-) func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
-	return func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
+) func(ctx context.Context, run runs.Info) ([]adk.AgentRunOption, error) {
+	return func(ctx context.Context, run runs.Info) ([]adk.AgentRunOption, error) {
 		opts, err := samplingOptions(run.Tags[tagSampling])
 		if err != nil || store == nil {
 			return opts, err
@@ -184,7 +185,7 @@ func RunOptions(
 
 // historyOf gives a fork what the turn that it began as has seen of the thread. It is no turn itself.
 func historyOf(
-	ctx context.Context, store conversation.Store, bounds conversation.HistoryOptions, run checkpoint.RunInfo,
+	ctx context.Context, store conversation.Store, bounds conversation.HistoryOptions, run runs.Info,
 ) ([]adk.AgentRunOption, error) {
 	c := conversation.Open(store, run.Tags[tagOwner]+"/"+run.Tags[tagTurnThread])
 	before, turn, found, err := c.Before(ctx, run.Tags[tagTurn], bounds)
@@ -199,7 +200,7 @@ func historyOf(
 
 // makeRoom ends the turn of another run that is open, and leaves out the one that the run takes the place of. It changes
 // nothing if it was done before, for a run that continues.
-func makeRoom(ctx context.Context, store conversation.Store, c *conversation.Conversation, run checkpoint.RunInfo) error {
+func makeRoom(ctx context.Context, store conversation.Store, c *conversation.Conversation, run runs.Info) error {
 	lane, err := store.Lane(ctx, run.Key, conversation.Main)
 	if err != nil {
 		return err

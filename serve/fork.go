@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -59,7 +59,7 @@ func (c *Caller) Fork(ctx context.Context, f Fork) (Run, error) {
 		return Run{}, err
 	}
 	return c.makeRun(ctx, making{id: id, tags: tags,
-		make: func() (checkpoint.RunInfo, error) { return c.makeFork(ctx, &origin, &f, id, tags) },
+		make: func() (runs.Info, error) { return c.makeFork(ctx, &origin, &f, id, tags) },
 		then: func(run Run) (Run, error) { // one that was made before, and not continued, is continued
 			if run.Status == Held && !f.Hold {
 				return c.continueFork(ctx, id)
@@ -70,8 +70,8 @@ func (c *Caller) Fork(ctx context.Context, f Fork) (Run, error) {
 
 // makeFork makes a fork, if it can be and the limits let it.
 func (c *Caller) makeFork(
-	ctx context.Context, origin *checkpoint.RunInfo, f *Fork, id string, tags map[string]string,
-) (info checkpoint.RunInfo, err error) {
+	ctx context.Context, origin *runs.Info, f *Fork, id string, tags map[string]string,
+) (info runs.Info, err error) {
 	s := c.server
 	if err := c.checkFork(ctx, origin, f, tags); err != nil {
 		return info, err
@@ -90,7 +90,7 @@ func (c *Caller) makeFork(
 	}
 	info, err = s.forks.Fork(ctx, origin.ID, made)
 	switch {
-	case err == nil, errors.Is(err, checkpoint.ErrRunExists):
+	case err == nil, errors.Is(err, runs.ErrExists):
 		return info, err
 	case errors.As(err, new(*Problem)):
 		return info, ProblemOf(err).of(origin.ID)
@@ -128,7 +128,7 @@ func (c *Caller) continueFork(ctx context.Context, id string) (Run, error) {
 }
 
 // forkOf is what a fork is called and tagged with.
-func (c *Caller) forkOf(origin *checkpoint.RunInfo, f *Fork) (id string, tags map[string]string, err error) {
+func (c *Caller) forkOf(origin *runs.Info, f *Fork) (id string, tags map[string]string, err error) {
 	owner := c.principal.owner()
 	tags = map[string]string{tagOwner: owner, tagForked: origin.ID + "@" + strconv.Itoa(f.At)}
 	for key, value := range publicLabels(origin.Tags) {
@@ -153,7 +153,7 @@ func (c *Caller) forkOf(origin *checkpoint.RunInfo, f *Fork) (id string, tags ma
 }
 
 // checkFork refuses what cannot be made.
-func (c *Caller) checkFork(ctx context.Context, origin *checkpoint.RunInfo, f *Fork, tags map[string]string) error {
+func (c *Caller) checkFork(ctx context.Context, origin *runs.Info, f *Fork, tags map[string]string) error {
 	steps, _, err := c.server.stepsOf(ctx, origin.ID)
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // starts counts the runs that principals start, minute by minute.
@@ -45,9 +45,9 @@ type load struct {
 const askLoad = 250 * time.Millisecond
 
 // add counts a run that is about to be started, and reports whether there is room for it.
-func (l *load) add(ctx context.Context, runs executor, most int) (bool, error) {
+func (l *load) add(ctx context.Context, store executor, most int) (bool, error) {
 	if l.isOld() {
-		if err := l.ask(ctx, runs, most); err != nil {
+		if err := l.ask(ctx, store, most); err != nil {
 			return false, err
 		}
 	}
@@ -73,7 +73,7 @@ func (l *load) isOld() bool {
 }
 
 // ask asks the store. The next request asks again if that fails.
-func (l *load) ask(ctx context.Context, runs executor, most int) error {
+func (l *load) ask(ctx context.Context, store executor, most int) error {
 	n := -1
 	defer func() { // also if the store panics
 		l.mu.Lock()
@@ -83,7 +83,7 @@ func (l *load) ask(ctx context.Context, runs executor, most int) error {
 			l.asked, l.runs = time.Now(), n+l.begun
 		}
 	}()
-	counted, err := runs.count(ctx, checkpoint.Query{Status: executedOrDue, Limit: most})
+	counted, err := store.count(ctx, runs.Query{Status: executedOrDue, Limit: most})
 	if err == nil {
 		n = counted
 	}
@@ -92,8 +92,8 @@ func (l *load) ask(ctx context.Context, runs executor, most int) error {
 
 // executedOrDue are the statuses of runs that cost something now, waiting those of runs that wait for answers.
 var (
-	executedOrDue = []checkpoint.Status{checkpoint.Ready, checkpoint.Running}
-	waiting       = []checkpoint.Status{checkpoint.Waiting}
+	executedOrDue = []runs.Status{runs.Ready, runs.Running}
+	waiting       = []runs.Status{runs.Waiting}
 )
 
 // reservations are runs of principals that are being submitted, and may not be in the store yet. Principals do not wait for

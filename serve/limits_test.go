@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // countingExecutor answers the counts of runs with a function.
@@ -18,7 +18,7 @@ type countingExecutor struct {
 	counts func() (int, error)
 }
 
-func (c countingExecutor) count(context.Context, checkpoint.Query) (int, error) { return c.counts() }
+func (c countingExecutor) count(context.Context, runs.Query) (int, error) { return c.counts() }
 
 func TestLoad_ASlowStoreStopsNoOtherStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -52,18 +52,18 @@ func TestLoad_ASlowStoreStopsNoOtherStart(t *testing.T) {
 func TestLoad_AsksAgainBehindAFailure(t *testing.T) {
 	var l load
 	away, fails := errors.New("away"), true
-	runs := countingExecutor{counts: func() (int, error) {
+	all := countingExecutor{counts: func() (int, error) {
 		if fails {
 			fails = false
 			panic(away)
 		}
 		return 3, nil
 	}}
-	require.PanicsWithValue(t, away, func() { _, _ = l.add(t.Context(), runs, 4) })
-	ok, err := l.add(t.Context(), runs, 4)
+	require.PanicsWithValue(t, away, func() { _, _ = l.add(t.Context(), all, 4) })
+	ok, err := l.add(t.Context(), all, 4)
 	require.NoError(t, err)
 	require.True(t, ok)
-	ok, err = l.add(t.Context(), runs, 4)
+	ok, err = l.add(t.Context(), all, 4)
 	require.NoError(t, err)
 	require.False(t, ok)
 	broken := countingExecutor{counts: func() (int, error) { return 0, away }}

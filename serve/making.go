@@ -9,7 +9,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // making is how a run is made: by a start, or a fork.
@@ -17,8 +17,8 @@ type making struct {
 	id string
 	// tags are those of the run. With an idempotency key, they have what is compared when the request is sent again.
 	tags map[string]string
-	// make makes the run. It may fail with checkpoint.ErrRunExists.
-	make func() (checkpoint.RunInfo, error)
+	// make makes the run. It may fail with runs.ErrExists.
+	make func() (runs.Info, error)
 	// then is done with the run, whether it was made now or by the same request before. nil is nothing.
 	then func(Run) (Run, error)
 }
@@ -49,7 +49,7 @@ func (c *Caller) makeRun(ctx context.Context, m making) (run Run, err error) {
 // makeNew makes a run that was not there a moment ago.
 func (c *Caller) makeNew(ctx context.Context, m making) (Run, error) {
 	info, err := m.make()
-	if errors.Is(err, checkpoint.ErrRunExists) { // the same request, at the same time
+	if errors.Is(err, runs.ErrExists) { // the same request, at the same time
 		run, _, err := c.sameRun(ctx, m.id, m.tags)
 		return run, err
 	}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/runs"
 )
 
 // Code names what is wrong with a request. Clients decide by it.
@@ -112,20 +112,20 @@ func (p *Problem) of(run string) *Problem { p.Run = run; return p }
 func ProblemOf(err error) *Problem {
 	var p *Problem
 	var tooLarge *http.MaxBytesError
-	var run *checkpoint.RunError
+	var run *runs.Error
 	var open *conversation.OpenError
 	switch {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &tooLarge):
 		p = NewProblem(TooLarge, "the body has more than %d bytes", tooLarge.Limit)
-	case errors.Is(err, checkpoint.ErrNotFound):
+	case errors.Is(err, runs.ErrNotFound):
 		p = NewProblem(NotFound, "there is no such run")
-	case errors.Is(err, checkpoint.ErrAnswered), errors.Is(err, checkpoint.ErrNotWaiting):
+	case errors.Is(err, runs.ErrReplied), errors.Is(err, runs.ErrNotWaiting):
 		p = NewProblem(AlreadyAnswered, "the run does not wait for that answer any more")
-	case errors.Is(err, checkpoint.ErrRunEnded):
+	case errors.Is(err, runs.ErrEnded):
 		p = NewProblem(AlreadyAnswered, "the run has ended")
-	case errors.Is(err, checkpoint.ErrRunBusy), errors.As(err, &open):
+	case errors.Is(err, runs.ErrBusy), errors.As(err, &open):
 		p = NewProblem(Busy, "another run of the thread has not ended")
 	default:
 		p = NewProblem(Internal, "something went wrong on the server")

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // Status is the state of a run as clients see it.
@@ -30,9 +30,9 @@ const (
 
 // statusOf is the status of a run for clients. A run that is paused is over for them, but for a fork that nobody has
 // stopped, which gives a reason.
-func statusOf(info *checkpoint.RunInfo) Status {
+func statusOf(info *runs.Info) Status {
 	switch {
-	case info.Status != checkpoint.Paused:
+	case info.Status != runs.Paused:
 		return Status(info.Status)
 	case info.Tags[tagForked] != "" && info.Error == "":
 		return Held
@@ -56,7 +56,7 @@ type Run struct {
 	Updated   time.Time         `json:"updated"`
 	// Usage counts the tokens that its models have used since its beginning, up to when it last ended, waited or was handed
 	// to another process. Nothing is known of a run that is executed for the first time, and of models that do not say.
-	Usage *runlog.Usage `json:"usage,omitempty"`
+	Usage *runs.Usage `json:"usage,omitempty"`
 	// Forked says which run it was made from, if it was (see [Caller.Fork]).
 	Forked *runlog.Fork `json:"forked,omitempty"`
 	// Error says why it failed.
@@ -67,7 +67,7 @@ type Run struct {
 	// Token is the token of the latest lease of the run. Later events have a higher one.
 	Token uint64 `json:"-"`
 	// info is what it was made of.
-	info checkpoint.RunInfo
+	info runs.Info
 }
 
 // Question is something that a run waits for.
@@ -166,7 +166,7 @@ func isForClients(kind string) bool {
 }
 
 // questionOf is a question of a run for clients.
-func questionOf(p checkpoint.WaitPoint) Question {
+func questionOf(p runs.Question) Question {
 	q := Question{ID: p.ID, Kind: p.Kind, Message: p.Summary, Info: p.Info, Truncated: p.Truncated, For: p.For,
 		Optional: p.Optional, Answered: p.Answered, Since: p.Since}
 	if !p.Expires.IsZero() {
@@ -210,11 +210,11 @@ const (
 func isTurn(tags map[string]string) bool { return tags[tagThread] != "" && tags[tagStateless] == "" }
 
 // runOf is a run for clients.
-func (s *Server) runOf(info checkpoint.RunInfo) Run {
+func (s *Server) runOf(info runs.Info) Run {
 	r := Run{ID: info.ID, Agent: info.Agent, Thread: info.Tags[tagThread], Status: statusOf(&info), Forked: forkedOf(info.Tags),
 		Created: info.Created, Updated: info.Updated, Token: info.Token, info: info}
 	r.Labels = publicLabels(info.Tags)
-	if info.Usage != (runlog.Usage{}) {
+	if info.Usage != (runs.Usage{}) {
 		r.Usage = &info.Usage
 	}
 	switch r.Status {
@@ -231,7 +231,7 @@ func (s *Server) runOf(info checkpoint.RunInfo) Run {
 }
 
 // mayAnswer reports whether a principal is among those whom a question waits for.
-func (p Principal) mayAnswer(q checkpoint.WaitPoint, isOwner bool) bool {
+func (p Principal) mayAnswer(q runs.Question, isOwner bool) bool {
 	if len(q.For) == 0 {
 		return isOwner
 	}

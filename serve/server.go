@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // Server serves agents over HTTP. It is safe for concurrent use. Shutdown ends it.
@@ -355,7 +355,7 @@ func (s *Server) log(ctx context.Context, message string, args ...any) {
 	}
 }
 
-func (s *Server) logStart(ctx context.Context, p Principal, info checkpoint.RunInfo) {
+func (s *Server) logStart(ctx context.Context, p Principal, info runs.Info) {
 	if s.settings.logger != nil {
 		s.settings.logger.InfoContext(ctx, "run started", "run", info.ID, "agent", info.Agent, "principal", hashed(p.owner()),
 			"thread", info.Tags[tagThread])

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -60,13 +60,13 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	return c.makeRun(ctx, making{id: job.ID, tags: job.Tags, make: func() (checkpoint.RunInfo, error) {
+	return c.makeRun(ctx, making{id: job.ID, tags: job.Tags, make: func() (runs.Info, error) {
 		return c.submit(ctx, &start, &job)
 	}})
 }
 
 // submit makes a run of a job, if its thread and the limits let it.
-func (c *Caller) submit(ctx context.Context, start *Start, job *dispatch.Job) (info checkpoint.RunInfo, err error) {
+func (c *Caller) submit(ctx context.Context, start *Start, job *dispatch.Job) (info runs.Info, err error) {
 	if err := c.dropKnownMessages(ctx, start, job); err != nil {
 		return info, err
 	}
@@ -284,16 +284,16 @@ func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (preempted 
 	}
 	s := c.server
 	active := 0
-	for info, err := range s.runs.List(ctx, checkpoint.Query{Key: job.Key,
-		Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}) {
+	for info, err := range s.runs.List(ctx, runs.Query{Key: job.Key,
+		Status: []runs.Status{runs.Ready, runs.Running, runs.Waiting}}) {
 		switch {
 		case err != nil:
 			return nil, ProblemOf(err)
 		case info.ID == job.Tags[tagReplaces] || s.watchers.isAbandoned(info.ID):
 			preempted, job.OnBusy = append(preempted, info.ID), dispatch.Enqueue // until it has stopped
-		case info.Status == checkpoint.Waiting && s.settings.abandonInterrupts:
+		case info.Status == runs.Waiting && s.settings.abandonInterrupts:
 			preempted = append(preempted, info.ID)
-		case info.Status == checkpoint.Waiting:
+		case info.Status == runs.Waiting:
 			return nil, NewProblem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
 		case s.settings.busy == RejectBusy:
 			return nil, NewProblem(Busy, "another run of the thread has not ended").of(info.ID)
@@ -308,10 +308,10 @@ func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (preempted 
 }
 
 // stopFor stops runs of a thread that give way to another one.
-func (c *Caller) stopFor(ctx context.Context, runs []string) error {
-	stop := checkpoint.StopRequest{Immediate: true, Reason: "another message came", By: c.principal.ID, Children: true}
-	for _, id := range runs {
-		if err := c.server.runs.Stop(ctx, id, stop); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+func (c *Caller) stopFor(ctx context.Context, all []string) error {
+	stop := runs.StopRequest{Immediate: true, Reason: "another message came", By: c.principal.ID, Children: true}
+	for _, id := range all {
+		if err := c.server.runs.Stop(ctx, id, stop); err != nil && !errors.Is(err, runs.ErrEnded) {
 			return ProblemOf(err)
 		}
 	}
@@ -324,7 +324,7 @@ func (c *Caller) checkRates(ctx context.Context) (release func(), err error) {
 	s, owner := c.server, c.principal.owner()
 	l := s.settings.limits
 	own := map[string]string{tagOwner: owner}
-	asking, err := s.runs.count(ctx, checkpoint.Query{Tags: own, Status: waiting, Limit: l.WaitingPerPrincipal})
+	asking, err := s.runs.count(ctx, runs.Query{Tags: own, Status: waiting, Limit: l.WaitingPerPrincipal})
 	if err != nil {
 		return nil, ProblemOf(err)
 	}
@@ -332,7 +332,7 @@ func (c *Caller) checkRates(ctx context.Context) (release func(), err error) {
 		return nil, &Problem{Code: TooMany, Title: "too many of your runs wait for answers: answer or stop some", RetryAfter: time.Minute}
 	}
 	release, ok, err := s.reserved.take(owner, l.RunsPerPrincipal, func() (int, error) {
-		return s.runs.count(ctx, checkpoint.Query{Tags: own, Status: executedOrDue, Limit: l.RunsPerPrincipal})
+		return s.runs.count(ctx, runs.Query{Tags: own, Status: executedOrDue, Limit: l.RunsPerPrincipal})
 	})
 	if err != nil {
 		return nil, ProblemOf(err)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -81,7 +81,7 @@ func (s *Server) stepsOf(ctx context.Context, id string) (steps []adk.Step, dama
 	switch {
 	case err == nil:
 		return steps, false, nil
-	case errors.Is(err, checkpoint.ErrNotFound):
+	case errors.Is(err, runs.ErrNotFound):
 		return nil, false, &Problem{Code: NotFound, Title: "no steps are kept of the run", Run: id, Cause: err}
 	case len(steps) > 0:
 		s.log(ctx, "the steps of a run are damaged", "run", id, "error", err)

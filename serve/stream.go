@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // Times of a stream.
@@ -188,7 +188,7 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf 
 	// What has happened in a run that waits or was stopped is there, unless its record is gone: then nothing comes.
 	rested := time.AfterFunc(restFor, func() { stop(errRests) })
 	defer rested.Stop()
-	if conf.Follow || info.Status != checkpoint.Waiting && info.Status != checkpoint.Paused {
+	if conf.Follow || info.Status != runs.Waiting && info.Status != runs.Paused {
 		rested.Stop()
 		rested = nil
 	}
@@ -213,7 +213,7 @@ const inspectWithin = 10 * time.Second
 
 // watched returns a run that a client wants to watch. It does not end with the request: a client that has gone away since
 // it started the run counts as one that watched it.
-func (c *Caller) watched(ctx context.Context, run string) (checkpoint.RunInfo, error) {
+func (c *Caller) watched(ctx context.Context, run string) (runs.Info, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inspectWithin)
 	defer cancel()
 	info, _, err := c.inspect(ctx, run, ReadRun)
@@ -270,7 +270,7 @@ func (s *Server) rests(ctx context.Context, run string, end runlog.Cursor) bool 
 	switch {
 	case err != nil || !exists:
 		return true
-	case info.Status == checkpoint.Ready || info.Status == checkpoint.Running:
+	case info.Status == runs.Ready || info.Status == runs.Running:
 		return false
 	case info.Token <= end.Token:
 		return true
@@ -288,8 +288,8 @@ func (s *Server) rests(ctx context.Context, run string, end runlog.Cursor) bool 
 func (s *Server) stopUnwatched(run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	err := s.runs.Stop(ctx, run, checkpoint.StopRequest{Timeout: stopWithin, Reason: "the client has gone away", Children: true})
-	if err != nil && !errors.Is(err, checkpoint.ErrRunEnded) && !errors.Is(err, checkpoint.ErrNotFound) {
+	err := s.runs.Stop(ctx, run, runs.StopRequest{Timeout: stopWithin, Reason: "the client has gone away", Children: true})
+	if err != nil && !errors.Is(err, runs.ErrEnded) && !errors.Is(err, runs.ErrNotFound) {
 		s.log(ctx, "a run that nobody watches could not be stopped", "run", run, "error", err)
 	}
 }

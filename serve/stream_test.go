@@ -20,6 +20,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -171,16 +172,16 @@ func TestServer_ShutdownStopsRunsAtOnceWhenItsTimeIsNearlyOver(t *testing.T) {
 
 // stuckStore does not come back from a submission while stuck is not closed.
 type stuckStore struct {
-	checkpoint.RunStore
+	runs.Store
 	armed atomic.Bool
 	stuck chan struct{}
 }
 
-func (s *stuckStore) Submit(ctx context.Context, id string, run checkpoint.NewRun) (checkpoint.RunInfo, error) {
+func (s *stuckStore) Submit(ctx context.Context, id string, run runs.Spec) (runs.Info, error) {
 	if s.armed.Load() {
 		<-s.stuck
 	}
-	return s.RunStore.Submit(ctx, id, run)
+	return s.Store.Submit(ctx, id, run)
 }
 
 // A start that hangs does not keep the runs from being stopped.
@@ -188,7 +189,7 @@ func (s *stuckStore) Submit(ctx context.Context, id string, run checkpoint.NewRu
 func TestServer_ShutdownStopsRunsWhileAStartHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := make(chan struct{}, 1)
-		store := &stuckStore{RunStore: checkpoint.NewMemoryStore(), stuck: make(chan struct{})}
+		store := &stuckStore{Store: checkpoint.NewMemoryStore(), stuck: make(chan struct{})}
 		srv, err := New(Config{Agents: []adk.Agent{blocks(t, started, nil)}, Store: store})
 		require.NoError(t, err)
 		c := &Caller{server: srv, principal: Principal{ID: "local"}}
@@ -208,7 +209,7 @@ func TestServer_ShutdownStopsRunsWhileAStartHangs(t *testing.T) {
 		require.ErrorContains(t, srv.Shutdown(ctx), "still being started")
 		info, _, err := store.Inspect(t.Context(), run.ID)
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, info.Status, "it was stopped, for the next process")
+		require.Equal(t, runs.Ready, info.Status, "it was stopped, for the next process")
 		close(store.stuck)
 		require.NoError(t, <-hangs)
 	})

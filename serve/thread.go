@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -73,7 +73,7 @@ func (s *Server) conversationOf(p Principal, thread string) (string, error) {
 
 // runsOf are the runs of a thread of a principal, of all its threads if that is "": they are found by what they are
 // tagged with, whoever keeps the history.
-func runsOf(p Principal, thread string) (q checkpoint.Query, err error) {
+func runsOf(p Principal, thread string) (q runs.Query, err error) {
 	q.Tags = map[string]string{tagOwner: p.owner()}
 	if thread != "" {
 		q.Tags[tagThread] = thread
@@ -221,7 +221,7 @@ func (c *Caller) DeleteThread(ctx context.Context, thread string) error {
 		return err
 	}
 	for _, tag := range []string{tagThread, tagTurnThread} {
-		q := checkpoint.Query{Tags: map[string]string{tagOwner: c.principal.owner(), tag: thread}}
+		q := runs.Query{Tags: map[string]string{tagOwner: c.principal.owner(), tag: thread}}
 		if err := c.removeRuns(ctx, q); err != nil {
 			return ProblemOf(err)
 		}
@@ -236,8 +236,8 @@ func (c *Caller) DeleteThread(ctx context.Context, thread string) error {
 }
 
 // removeRuns stops runs, and removes them if the Front can.
-func (c *Caller) removeRuns(ctx context.Context, q checkpoint.Query) error {
-	stop := checkpoint.StopRequest{Immediate: true, Reason: "the thread is deleted", By: c.principal.ID, Children: true}
+func (c *Caller) removeRuns(ctx context.Context, q runs.Query) error {
+	stop := runs.StopRequest{Immediate: true, Reason: "the thread is deleted", By: c.principal.ID, Children: true}
 	var ids []string // before any is removed: a list need not be of one moment
 	for info, err := range c.server.runs.List(ctx, q) {
 		if err != nil {
@@ -247,7 +247,7 @@ func (c *Caller) removeRuns(ctx context.Context, q checkpoint.Query) error {
 	}
 	for _, id := range ids {
 		err := c.server.runs.Stop(ctx, id, stop)
-		if err != nil && !errors.Is(err, checkpoint.ErrRunEnded) && !errors.Is(err, checkpoint.ErrNotFound) {
+		if err != nil && !errors.Is(err, runs.ErrEnded) && !errors.Is(err, runs.ErrNotFound) {
 			return err
 		}
 		if c.server.remover != nil {
@@ -260,7 +260,7 @@ func (c *Caller) removeRuns(ctx context.Context, q checkpoint.Query) error {
 }
 
 // isDeleted reports whether a run is of a thread that was deleted. Where runs are removed with their thread, none is.
-func (s *Server) isDeleted(ctx context.Context, info *checkpoint.RunInfo) bool {
+func (s *Server) isDeleted(ctx context.Context, info *runs.Info) bool {
 	if s.remover != nil || !s.KeepsThreads() || !isTurn(info.Tags) || info.Key == "" {
 		return false
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Exploration is a run that [Explore] stops everywhere.
@@ -272,12 +273,12 @@ func isSaved(ctx context.Context, store adk.CheckPointStore) bool {
 	if _, ok, err := store.Get(ctx, checkPointID); ok && err == nil {
 		return true
 	}
-	if inspector, ok := store.(checkpoint.Inspector); ok {
+	if inspector, ok := store.(runs.Inspector); ok {
 		if _, ok, err := inspector.Inspect(ctx, checkPointID); ok && err == nil {
 			return true // also if it is done
 		}
 	}
-	journal, ok := store.(adk.CheckPointJournal)
+	journal, ok := store.(runs.Journal)
 	if !ok {
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // leaseTime is the TTL of the leases of explored runs.
@@ -28,14 +28,14 @@ func takenOver[M adk.MessageType]() way[M] {
 // awaitEndOfLease waits until the lease of a life that is frozen is over. A renewal that was under way may still arrive.
 func awaitEndOfLease(ctx context.Context, store adk.CheckPointStore) {
 	time.Sleep(leaseTime + leaseTime/10)
-	runs, ok := store.(interface {
-		Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error)
+	runStore, ok := store.(interface {
+		Inspect(ctx context.Context, id string) (runs.Info, bool, error)
 	})
 	for range 10 {
 		if !ok {
 			return
 		}
-		info, exists, err := runs.Inspect(ctx, checkPointID)
+		info, exists, err := runStore.Inspect(ctx, checkPointID)
 		if err != nil || !exists || !time.Now().Before(info.LeaseUntil) {
 			return
 		}
@@ -72,7 +72,7 @@ func (c *career[M]) thaw() error {
 }
 
 func isTakenOver(err error) bool {
-	for _, target := range []error{adk.ErrLeaseLost, adk.ErrRunBusy, adk.ErrRunEnded, adk.ErrRunExists} {
+	for _, target := range []error{runs.ErrLeaseLost, runs.ErrBusy, runs.ErrEnded, runs.ErrExists} {
 		if errors.Is(err, target) {
 			return true
 		}
@@ -117,26 +117,26 @@ func (p *Probe[M]) begunByZombies() []string {
 }
 
 // runs has the methods of a store that a runner needs to hold its runs.
-type runs interface {
-	checkpoint.Leaser
-	checkpoint.Inspector
-	checkpoint.Janitor
+type runStores interface {
+	runs.Leaser
+	runs.Inspector
+	runs.Janitor
 }
 
 // leasing is a mortal store that hands out leases.
 type leasing struct {
-	runs
+	runStores
 	mortalJournal
 	// pause is called before what is no boundary.
 	pause func()
 }
 
-func (s leasing) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (s leasing) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	s.pause()
-	return s.held(s.runs.Acquire(ctx, id, req))
+	return s.held(s.runStores.Acquire(ctx, id, req))
 }
 
-func (s leasing) held(l checkpoint.Lease, err error) (checkpoint.Lease, error) {
+func (s leasing) held(l runs.Lease, err error) (runs.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (s leasing) held(l checkpoint.Lease, err error) (checkpoint.Lease, error) {
 
 // mortalLease is one whose writes are boundaries.
 type mortalLease struct {
-	checkpoint.Lease
+	runs.Lease
 	mortalJournal
 	pause func()
 }
@@ -179,6 +179,6 @@ func (l *mortalLease) Renew(ctx context.Context) error {
 	return l.Lease.Renew(ctx)
 }
 
-func (l *mortalLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
-	return l.write(ctx, s.Status != checkpoint.Done, func() error { return l.Lease.Settle(ctx, s) })
+func (l *mortalLease) Settle(ctx context.Context, s runs.Settlement) error {
+	return l.write(ctx, s.Status != runs.Done, func() error { return l.Lease.Settle(ctx, s) })
 }

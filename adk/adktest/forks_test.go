@@ -19,6 +19,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/testsize"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -72,7 +73,7 @@ func (t forkedTool[M]) InvokableRun(ctx context.Context, arguments string, opts 
 // forkRun forks a run at every step, or at one of them if it is not the first run, and compares what forks come to.
 func (f *forker[M]) forkRun(ctx context.Context, store adk.CheckPointStore) error {
 	steps, err := adk.Steps(ctx, store, "explored")
-	if errors.Is(err, adk.ErrCheckPointNotFound) {
+	if errors.Is(err, runs.ErrNotFound) {
 		return nil // its last life did not record them
 	}
 	if err != nil {
@@ -86,7 +87,7 @@ func (f *forker[M]) forkRun(ctx context.Context, store adk.CheckPointStore) erro
 		first = 1 + n*7919%len(steps)
 		last = first
 	}
-	before, err := store.(adk.CheckPointJournal).ReadRecords(ctx, "explored")
+	before, err := store.(runs.Journal).ReadRecords(ctx, "explored")
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (f *forker[M]) forkRun(ctx context.Context, store adk.CheckPointStore) erro
 			return fmt.Errorf("fork %s of %d: %w", id, len(steps), err)
 		}
 	}
-	after, err := store.(adk.CheckPointJournal).ReadRecords(ctx, "explored")
+	after, err := store.(runs.Journal).ReadRecords(ctx, "explored")
 	if err == nil && !reflect.DeepEqual(before, after) {
 		err = errors.New("forks have changed the origin")
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -161,7 +162,7 @@ func (r *killedRun) saved(ctx context.Context) bool {
 	if _, ok, err := r.store.Get(ctx, killedID(r.seed)); ok && err == nil {
 		return true
 	}
-	journal, ok := r.store.(adk.CheckPointJournal)
+	journal, ok := r.store.(runs.Journal)
 	if !ok {
 		return false
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -80,7 +81,7 @@ func walkLives(t *testing.T, seed uint64) {
 	time.Sleep(10 * time.Second) // calls that were given up stand still, and end
 	info, _, err := w.store.Inspect(t.Context(), walkID)
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Done, info.Status)
+	require.Equal(t, runs.Done, info.Status)
 	require.Zero(t, info.Steps, "the journal is gone")
 	require.Len(t, w.paid, 4)
 	for what, keys := range w.paid {
@@ -91,12 +92,12 @@ func walkLives(t *testing.T, seed uint64) {
 func (w *walk) isDone() bool {
 	info, exists, err := w.store.Inspect(w.t.Context(), walkID)
 	require.NoError(w.t, err)
-	return exists && info.Status == checkpoint.Done
+	return exists && info.Status == runs.Done
 }
 
 // walkLife describes what one process does with the run.
 type walkLife struct {
-	checkpoint.RunStore
+	runs.Store
 	w *walk
 
 	mu sync.Mutex // guards the fields below; no other lock is taken while it is held
@@ -112,7 +113,7 @@ var errDead = errors.New("the process is dead")
 
 // live begins the run or resumes it, until it ends, is lost, or the process dies.
 func (w *walk) live() {
-	l := &walkLife{RunStore: w.store, w: w, left: w.below(14) - 2}
+	l := &walkLife{Store: w.store, w: w, left: w.below(14) - 2}
 	ctx, end := context.WithCancel(w.t.Context())
 	l.end = end
 	defer end()
@@ -125,7 +126,7 @@ func (w *walk) live() {
 	w.lives++
 	w.mu.Unlock()
 	events, err := runner.Resume(ctx, walkID)
-	if errors.Is(err, checkpoint.ErrNotFound) {
+	if errors.Is(err, runs.ErrNotFound) {
 		events, err = runner.Query(ctx, "Pay.", adk.WithCheckPointID(walkID)), nil
 	}
 	for err == nil {
@@ -177,9 +178,9 @@ func (l *walkLife) set(still bool) {
 	l.still = still
 }
 
-func (l *walkLife) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (lease checkpoint.Lease, err error) {
+func (l *walkLife) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (lease runs.Lease, err error) {
 	err = l.write(func() (err error) {
-		lease, err = l.RunStore.Acquire(ctx, id, req)
+		lease, err = l.Store.Acquire(ctx, id, req)
 		return err
 	})
 	if err != nil {
@@ -189,7 +190,7 @@ func (l *walkLife) Acquire(ctx context.Context, id string, req checkpoint.LeaseR
 }
 
 type walkLease struct {
-	checkpoint.Lease
+	runs.Lease
 	life *walkLife
 }
 
@@ -205,7 +206,7 @@ func (l *walkLease) RemoveRecords(ctx context.Context, id string) error {
 	return l.life.write(func() error { return l.Lease.RemoveRecords(ctx, id) })
 }
 
-func (l *walkLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
+func (l *walkLease) Settle(ctx context.Context, s runs.Settlement) error {
 	return l.life.write(func() error { return l.Lease.Settle(ctx, s) })
 }
 

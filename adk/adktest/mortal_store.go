@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // mortal is a store whose writes are boundaries, and which is out of reach once the process has died. saves is true for
@@ -13,15 +14,15 @@ import (
 // nil has it hand out none.
 func mortal(store adk.CheckPointStore, at func(ctx context.Context, saves bool) error, pause func()) adk.CheckPointStore {
 	m := mortalStore{store, at}
-	journal, ok := store.(adk.CheckPointJournal)
+	journal, ok := store.(runs.Journal)
 	if !ok {
 		return m
 	}
-	runs, ok := store.(runs)
+	runStore, ok := store.(runStores)
 	if !ok || pause == nil {
 		return mortalJournal{m, journal}
 	}
-	return leasing{runs, mortalJournal{m, journal}, pause}
+	return leasing{runStore, mortalJournal{m, journal}, pause}
 }
 
 type mortalStore struct {
@@ -56,7 +57,7 @@ func (m mortalStore) Delete(ctx context.Context, id string) error {
 // mortalJournal is one of a store with a journal.
 type mortalJournal struct {
 	mortalStore
-	journal adk.CheckPointJournal
+	journal runs.Journal
 }
 
 func (m mortalJournal) AppendRecord(ctx context.Context, id string, record []byte) error {

@@ -9,17 +9,17 @@ import (
 	"testing"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
 // OutOfRoom tests that runs survive a store that is full. It has runs make calls, each after the one before, and fill the
 // store before another answer of the model is saved; fill(false) makes room again. It requires that the run fails with an
-// error that matches [checkpoint.ErrStoreFull] and names the run and its life, that it continues when there is room, and
+// error that matches [runs.ErrFull] and names the run and its life, that it continues when there is room, and
 // that each call is made once.
-func OutOfRoom(t *testing.T, store checkpoint.RunStore, fill func(full bool)) {
+func OutOfRoom(t *testing.T, store runs.Store, fill func(full bool)) {
 	t.Helper()
 	const calls = 3
 	for fullAt := range calls + 1 {
@@ -28,7 +28,7 @@ func OutOfRoom(t *testing.T, store checkpoint.RunStore, fill func(full bool)) {
 		err := x.run(store, func(r *adk.Runner) (*adk.AsyncIterator[*adk.AgentEvent], error) {
 			return r.Query(t.Context(), "Pay.", adk.WithCheckPointID(id)), nil
 		})
-		if !errors.Is(err, checkpoint.ErrStoreFull) || !strings.Contains(err.Error(), id) || !strings.Contains(err.Error(), " life ") {
+		if !errors.Is(err, runs.ErrFull) || !strings.Contains(err.Error(), id) || !strings.Contains(err.Error(), " life ") {
 			t.Errorf("a run whose store is full at answer %d: %v; want an error that matches ErrStoreFull, and names run and life",
 				fullAt, err)
 		}
@@ -41,7 +41,7 @@ func OutOfRoom(t *testing.T, store checkpoint.RunStore, fill func(full bool)) {
 		if want := []string{"0", "1", "2"}; !slices.Equal(x.made, want) {
 			t.Errorf("full at answer %d, the calls %q were made; want %q, each once", fullAt, x.made, want)
 		}
-		if info, _, err := store.Inspect(t.Context(), id); err != nil || info.Status != checkpoint.Done {
+		if info, _, err := store.Inspect(t.Context(), id); err != nil || info.Status != runs.Done {
 			t.Errorf("the run is %q, %v; want it done", info.Status, err)
 		}
 	}
@@ -58,7 +58,7 @@ type roomless struct {
 }
 
 // run begins or continues the run as another process would, which has taken it over, and returns its error.
-func (x *roomless) run(store checkpoint.RunStore, do func(*adk.Runner) (*adk.AsyncIterator[*adk.AgentEvent], error)) error {
+func (x *roomless) run(store runs.Store, do func(*adk.Runner) (*adk.AsyncIterator[*adk.AgentEvent], error)) error {
 	x.t.Helper()
 	pay := NewTool("pay", Does(func(_ context.Context, call string) (string, error) {
 		x.made = append(x.made, call)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // MemoryBlobs keeps large values in memory, for tests. The zero value is empty.
@@ -51,7 +53,7 @@ func (b *MemoryBlobs) Get(ctx context.Context, name string) ([]byte, error) {
 	defer b.mu.Unlock()
 	blob, ok := b.all[name]
 	if !ok {
-		return nil, fmt.Errorf("value %q: %w", name, ErrNotFound)
+		return nil, fmt.Errorf("value %q: %w", name, runs.ErrNotFound)
 	}
 	return bytes.Clone(blob.data), nil
 }
@@ -131,7 +133,7 @@ func (b *FileBlobs) Get(ctx context.Context, name string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("value %q: %w", name, ErrNotFound)
+		return nil, fmt.Errorf("value %q: %w", name, runs.ErrNotFound)
 	}
 	return data, err
 }

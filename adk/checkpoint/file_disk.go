@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/internal/osfile"
+	"github.com/weftgo/weft/runs"
 )
 
 // disk makes the changes of a store to files.
@@ -37,7 +38,7 @@ func (d *disk) change(name string, do func() error) error {
 // named says of an error that the disk is full if it is.
 func named(err error) error {
 	if osfile.IsFull(err) {
-		return fmt.Errorf("%w: %w", ErrStoreFull, err)
+		return fmt.Errorf("%w: %w", runs.ErrFull, err)
 	}
 	return err
 }

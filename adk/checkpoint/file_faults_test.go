@@ -14,6 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // badDisk is a disk whose changes go wrong from one on.
@@ -89,7 +90,7 @@ func TestFileStore_IsWholeWhateverFails(t *testing.T) {
 			dir := inMemory(t)
 			isDeath := d.later("", func() error { return nil }) == fs.ErrClosed
 			checkpointtest.EveryStep(t, checkpointtest.Steps{Store: openBad(t, dir, d), Fail: d.fail,
-				Mend: func() (bool, checkpoint.RunStore) {
+				Mend: func() (bool, runs.Store) {
 					reached := d.mend()
 					if reached && isDeath {
 						return reached, openBad(t, dir, d)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // A row that a release has written into a file is read by every later one, and the run continues.
@@ -19,10 +20,10 @@ func TestFileStore_ReadsTheRowsOfEveryRelease(t *testing.T) {
 		dir := t.TempDir()
 		s, err := checkpoint.NewFileStore(dir)
 		require.NoError(t, err)
-		l, err := s.Acquire(t.Context(), "golden", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Agent: "agent",
+		l, err := s.Acquire(t.Context(), "golden", runs.LeaseRequest{Create: &runs.Spec{Agent: "agent",
 			Queue: "q", Tags: map[string]string{"a": "b"}, Priority: 3, Build: "v1", Deadline: time.Unix(4_000_000_000, 0)}})
 		require.NoError(t, err)
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{
+		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{
 			{ID: "q", Kind: "approval", For: []string{"ana"}, Summary: "Pay?", Info: []byte(`{"amount":40}`)}}}))
 		data, err := os.ReadFile(rowOf(t, dir))
 		require.NoError(t, err)
@@ -33,7 +34,7 @@ func TestFileStore_ReadsTheRowsOfEveryRelease(t *testing.T) {
 	dir := t.TempDir()
 	s, err := checkpoint.NewFileStore(dir)
 	require.NoError(t, err)
-	_, err = s.Submit(t.Context(), "golden", checkpoint.NewRun{}) // so that its file has the right name
+	_, err = s.Submit(t.Context(), "golden", runs.Spec{}) // so that its file has the right name
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(rowOf(t, dir), data, 0o644))
 	s, err = checkpoint.NewFileStore(dir)
@@ -41,13 +42,13 @@ func TestFileStore_ReadsTheRowsOfEveryRelease(t *testing.T) {
 	info, ok, err := s.Inspect(t.Context(), "golden")
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, []any{"agent", "q", "b", 3, "v1", checkpoint.Waiting}, []any{info.Agent, info.Queue, info.Tags["a"],
+	require.Equal(t, []any{"agent", "q", "b", 3, "v1", runs.Waiting}, []any{info.Agent, info.Queue, info.Tags["a"],
 		info.Priority, info.Build, info.Status})
 	require.Equal(t, `{"amount":40}`, string(info.Waiting[0].Info))
-	require.NoError(t, s.Answer(t.Context(), "golden", checkpoint.Answer{Point: "q", Data: []byte("yes")}))
-	l, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{Queues: []string{"q"}})
+	require.NoError(t, s.Reply(t.Context(), "golden", runs.Reply{Point: "q", Data: []byte("yes")}))
+	l, err := s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{Queues: []string{"q"}})
 	require.NoError(t, err)
-	answers, err := l.Answers(t.Context())
+	answers, err := l.Replies(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "yes", string(answers[0].Data))
 }

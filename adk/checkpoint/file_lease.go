@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // fileLease is a run of a FileStore that this process holds. It keeps the file of the lease open and locked.
@@ -25,7 +26,7 @@ type fileLease struct {
 	appends int
 	// seen is the file of the row that was looked at last for a request to stop, and told the last request that was found.
 	seen seenFile
-	told StopRequest
+	told runs.StopRequest
 	over bool
 	// settling says that a row was written, or perhaps not, which gives the lease back.
 	settling bool
@@ -95,7 +96,7 @@ func lookForStops(_ context.Context, held []*fileLease) (lost []*fileLease) {
 		if !l.mu.TryLock() {
 			continue
 		}
-		if l.over || errors.Is(l.counts(), ErrLeaseLost) {
+		if l.over || errors.Is(l.counts(), runs.ErrLeaseLost) {
 			lost = append(lost, l)
 		} else {
 			l.lookForStop()
@@ -165,7 +166,7 @@ func (l *fileLease) setRunning(ctx context.Context) error {
 	return storekit.Failed("append to the journal of", l.ID(), l.store.writeRow(ctx, f))
 }
 
-func (l *fileLease) Answers(ctx context.Context) (answers []Answer, err error) {
+func (l *fileLease) Replies(ctx context.Context) (answers []runs.Reply, err error) {
 	err = l.write(ctx, "read the answers of", l.ID(), nil, func() error {
 		f, err := l.store.readRow(l.ID())
 		if err == nil && f != nil {
@@ -177,7 +178,7 @@ func (l *fileLease) Answers(ctx context.Context) (answers []Answer, err error) {
 }
 
 // Settle says what has become of the run and gives the lease back. The row says it, with all that follows, in one step.
-func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
+func (l *fileLease) Settle(ctx context.Context, settlement runs.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
 		}
 		todo := &rowTodo{Checkpoint: settlement.Checkpoint, HasCheckpoint: settlement.Checkpoint != nil,
 			DropRecords: settlement.DropRecords, Children: settlement.Children}
-		todo.DropCheckpoint = settlement.Status == Done && !todo.HasCheckpoint
+		todo.DropCheckpoint = settlement.Status == runs.Done && !todo.HasCheckpoint
 		if parent, answer, ok := f.Row.ParentAnswer(settlement); ok {
 			todo.Parent, todo.ParentAnswer = parent, &answer
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // A file's name is
@@ -110,23 +111,23 @@ func (s *FileStore) nameHashed(ctx context.Context, checkPointID string) error {
 }
 
 // ListCheckPoints yields the IDs that begin with a prefix. It yields those that exist when the loop begins.
-func (s *FileStore) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
+func (s *FileStore) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[runs.Listed, error] {
+	return func(yield func(runs.Listed, error) bool) {
 		infos, err := s.infos(ctx, prefix)
 		if err != nil {
-			yield(Info{}, storekit.Failed("list", prefix, err))
+			yield(runs.Listed{}, storekit.Failed("list", prefix, err))
 			return
 		}
 		yieldSorted(ctx, infos, yield)
 	}
 }
 
-func (s *FileStore) infos(ctx context.Context, prefix string) ([]Info, error) {
+func (s *FileStore) infos(ctx context.Context, prefix string) ([]runs.Listed, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	byName := map[string]Info{}
+	byName := map[string]runs.Listed{}
 	for _, e := range entries {
 		ending := filepath.Ext(e.Name())
 		if ending != checkpointFile && ending != journalFile {
@@ -151,7 +152,7 @@ func (s *FileStore) infos(ctx context.Context, prefix string) ([]Info, error) {
 		}
 		byName[name] = info
 	}
-	var infos []Info
+	var infos []runs.Listed
 	for _, info := range byName {
 		if strings.HasPrefix(info.ID, prefix) {
 			infos = append(infos, info)

@@ -17,6 +17,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/internal/envelope"
 	"github.com/weftgo/weft/internal/osfile"
+	"github.com/weftgo/weft/runs"
 )
 
 // Endings of the files of runs.
@@ -52,9 +53,9 @@ type rowTodo struct {
 	DropRecords bool
 	Records     [][]byte
 	// Children are runs to make, and ParentAnswer is for the run Parent.
-	Children     []ChildRun
+	Children     []runs.Child
 	Parent       string
-	ParentAnswer *Answer
+	ParentAnswer *runs.Reply
 }
 
 // lockRow keeps everybody else from the rows that share a lock file with the row of an ID. (F15)
@@ -97,9 +98,9 @@ func (s *FileStore) lockFile(ctx context.Context, path string) (unlock func(), e
 func (s *FileStore) readRow(id string) (*fileRow, error) {
 	f, err := readRowFile(s.path(id, rowFile))
 	if err == nil && f != nil && f.Row.Run.ID != id {
-		err = fmt.Errorf("%w: its file is that of run %q", ErrBadRow, f.Row.Run.ID)
+		err = fmt.Errorf("%w: its file is that of run %q", runs.ErrUnreadable, f.Row.Run.ID)
 	}
-	if errors.Is(err, ErrBadRow) {
+	if errors.Is(err, runs.ErrUnreadable) {
 		return nil, storekit.NewRowError(id, err)
 	}
 	if f == nil || err != nil {
@@ -118,11 +119,11 @@ func readRowFile(path string) (*fileRow, error) {
 	}
 	_, _, payload, err := rowKind.Open(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: its file: %w", ErrBadRow, err)
+		return nil, fmt.Errorf("%w: its file: %w", runs.ErrUnreadable, err)
 	}
 	f := new(fileRow)
 	if err := gob.NewDecoder(bytes.NewReader(payload)).Decode(f); err != nil {
-		return nil, fmt.Errorf("%w: its file: %w", ErrBadRow, err)
+		return nil, fmt.Errorf("%w: its file: %w", runs.ErrUnreadable, err)
 	}
 	return f, nil
 }
@@ -278,7 +279,7 @@ func (s *FileStore) doOthers(ctx context.Context, id string, todo *rowTodo) erro
 	}
 	if answer := todo.ParentAnswer; answer != nil {
 		_, err := s.lockedRow(ctx, "answer", todo.Parent, false, func(f *fileRow) (*fileRow, error) {
-			if f == nil || f.Row.Answer([]Answer{*answer}, fileNow()) != nil {
+			if f == nil || f.Row.Reply([]runs.Reply{*answer}, fileNow()) != nil {
 				return nil, nil // it does not wait any more
 			}
 			return f, nil

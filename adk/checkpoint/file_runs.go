@@ -15,15 +15,16 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/internal/osfile"
+	"github.com/weftgo/weft/runs"
 )
 
-var _ RunStore = (*FileStore)(nil)
+var _ runs.Store = (*FileStore)(nil)
 
 // fileNow is the clock of the store: all processes that share a directory share the machine.
 func fileNow() time.Time { return time.Now().Truncate(time.Microsecond) }
 
 // Submit makes a run that is ready.
-func (s *FileStore) Submit(ctx context.Context, id string, run NewRun) (info RunInfo, err error) {
+func (s *FileStore) Submit(ctx context.Context, id string, run runs.Spec) (info runs.Info, err error) {
 	if run.Key != "" {
 		unlock, err := s.lockKey(ctx, run.Key)
 		if err != nil {
@@ -34,7 +35,7 @@ func (s *FileStore) Submit(ctx context.Context, id string, run NewRun) (info Run
 	err = s.withRow(ctx, "submit", id, func(f *fileRow) (*fileRow, error) {
 		if f != nil {
 			info = f.Row.Info()
-			return nil, f.Row.Refuse(ErrRunExists)
+			return nil, f.Row.Refuse(runs.ErrExists)
 		}
 		f, err := s.make(ctx, id, run)
 		if err == nil {
@@ -61,7 +62,7 @@ func (s *FileStore) alone(ctx context.Context, f *fileRow) error {
 }
 
 // make makes the row of a new run.
-func (s *FileStore) make(ctx context.Context, id string, run NewRun) (*fileRow, error) {
+func (s *FileStore) make(ctx context.Context, id string, run runs.Spec) (*fileRow, error) {
 	born, err := s.nextToken(ctx)
 	if err != nil {
 		return nil, storekit.Failed("submit", id, err)
@@ -78,12 +79,12 @@ func (s *FileStore) make(ctx context.Context, id string, run NewRun) (*fileRow, 
 }
 
 // Acquire takes a run.
-func (s *FileStore) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+func (s *FileStore) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	return s.acquire(ctx, id, req, func(*fileRow) error { return nil })
 }
 
 // acquire takes a run if it still is what check wants.
-func (s *FileStore) acquire(ctx context.Context, id string, req LeaseRequest, check func(*fileRow) error) (Lease, error) {
+func (s *FileStore) acquire(ctx context.Context, id string, req runs.LeaseRequest, check func(*fileRow) error) (runs.Lease, error) {
 	if err := ended(ctx, "acquire", id); err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func (s *FileStore) acquire(ctx context.Context, id string, req LeaseRequest, ch
 }
 
 // keyRows are the rows that may be in front of a run with a key. Most runs have none.
-func (s *FileStore) keyRows(ctx context.Context, id string, req LeaseRequest) ([]*fileRow, error) {
+func (s *FileStore) keyRows(ctx context.Context, id string, req runs.LeaseRequest) ([]*fileRow, error) {
 	f, err := readRowFile(s.path(id, rowFile))
 	if err != nil || f == nil && (req.Create == nil || req.Create.Key == "") || f != nil && f.Row.Run.Key == "" {
 		return nil, err
@@ -147,7 +148,7 @@ func inFront(rows []*fileRow, r *storekit.Row) *storekit.Row {
 
 // take makes the lease of a row that is locked: a file that this process keeps locked takes the place of the last one.
 // isNew: the run was made for that.
-func (s *FileStore) take(ctx context.Context, f *fileRow, req LeaseRequest, isNew bool) (*fileLease, error) {
+func (s *FileStore) take(ctx context.Context, f *fileRow, req runs.LeaseRequest, isNew bool) (*fileLease, error) {
 	r := &f.Row
 	if r.Held(fileNow()) && !req.Steal {
 		return nil, r.Busy()
@@ -166,7 +167,7 @@ func (s *FileStore) take(ctx context.Context, f *fileRow, req LeaseRequest, isNe
 	if err != nil {
 		return nil, err
 	}
-	l := &fileLease{Lease: storekit.NewLease(r, before, isNew, s), store: s, running: r.Run.Status == Running}
+	l := &fileLease{Lease: storekit.NewLease(r, before, isNew, s), store: s, running: r.Run.Status == runs.Running}
 	if l.file, err = s.makeLease(r.Run.ID, token); err != nil {
 		return nil, storekit.Failed("acquire", r.Run.ID, err)
 	}
@@ -214,13 +215,13 @@ func (s *FileStore) hasProgress(id string) bool {
 
 // AcquireDue takes the run that is due for longest. It reads the rows of all runs. Those that cannot be read are passed
 // over; their error is returned when nothing else is due, once a minute.
-func (s *FileStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
+func (s *FileStore) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	rows, bad, err := s.readRows(ctx)
 	if err != nil {
 		return nil, storekit.Failed("acquire", "that is due", err)
 	}
 	l, err := s.acquireFirst(ctx, rows, req, due)
-	if err == ErrNothingDue {
+	if err == runs.ErrNothingDue {
 		for _, row := range bad {
 			if s.passedOver.Add(row.ID) {
 				err = row
@@ -231,7 +232,7 @@ func (s *FileStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (
 }
 
 // acquireFirst takes the first run that is due.
-func (s *FileStore) acquireFirst(ctx context.Context, rows []*fileRow, req LeaseRequest, due Due) (Lease, error) {
+func (s *FileStore) acquireFirst(ctx context.Context, rows []*fileRow, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	now := fileNow()
 	var found []*fileRow
 	for _, f := range rows {
@@ -248,16 +249,16 @@ func (s *FileStore) acquireFirst(ctx context.Context, rows []*fileRow, req Lease
 	for _, f := range found {
 		l, err := s.acquire(ctx, f.Row.Run.ID, req, func(f *fileRow) error {
 			if _, is := f.Row.DueAt(fileNow()); !is {
-				return ErrNothingDue
+				return runs.ErrNothingDue
 			}
 			return nil
 		})
-		if errors.Is(err, ErrNothingDue) || errors.Is(err, ErrRunBusy) || errors.Is(err, ErrNotFound) {
+		if errors.Is(err, runs.ErrNothingDue) || errors.Is(err, runs.ErrBusy) || errors.Is(err, runs.ErrNotFound) {
 			continue // somebody else was faster
 		}
 		return l, err
 	}
-	return nil, ErrNothingDue
+	return nil, runs.ErrNothingDue
 }
 
 // rows reads all rows that can be read, with who holds them.
@@ -281,7 +282,7 @@ func (s *FileStore) readRows(ctx context.Context) (rows []*fileRow, bad []*store
 		}
 		f, err := s.cached.read(filepath.Join(s.dir, e.Name()), e)
 		switch {
-		case err != nil && !errors.Is(err, ErrBadRow):
+		case err != nil && !errors.Is(err, runs.ErrUnreadable):
 			return nil, nil, err
 		case err != nil:
 			bad = append(bad, s.badRow(e.Name(), err))
@@ -407,12 +408,12 @@ func (s *FileStore) change(ctx context.Context, doing, id string, do func(r *sto
 }
 
 // Answer answers questions of a run.
-func (s *FileStore) Answer(ctx context.Context, id string, answers ...Answer) error {
-	return s.change(ctx, "answer", id, func(r *storekit.Row) error { return r.Answer(answers, fileNow()) })
+func (s *FileStore) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	return s.change(ctx, "answer", id, func(r *storekit.Row) error { return r.Reply(answers, fileNow()) })
 }
 
 // Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
-func (s *FileStore) Stop(ctx context.Context, id string, how StopRequest) error {
+func (s *FileStore) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	err := s.change(ctx, "stop", id, func(r *storekit.Row) error {
 		if err := r.Stop(how, s.Retention, fileNow()); err != nil || r.Stopping != nil {
 			return err
@@ -431,7 +432,7 @@ func (s *FileStore) Continue(ctx context.Context, id string) error {
 }
 
 // Inspect returns what is known of a run.
-func (s *FileStore) Inspect(ctx context.Context, id string) (info RunInfo, exists bool, err error) {
+func (s *FileStore) Inspect(ctx context.Context, id string) (info runs.Info, exists bool, err error) {
 	err = s.withRow(ctx, "inspect", id, func(f *fileRow) (*fileRow, error) {
 		if f != nil {
 			exists, info = true, s.sized(ctx, f)
@@ -442,7 +443,7 @@ func (s *FileStore) Inspect(ctx context.Context, id string) (info RunInfo, exist
 }
 
 // sized is what is shown of a run, with what its files hold.
-func (s *FileStore) sized(ctx context.Context, f *fileRow) RunInfo {
+func (s *FileStore) sized(ctx context.Context, f *fileRow) runs.Info {
 	info := f.Row.Info()
 	if info.Owner != "" && s.hasProgress(info.ID) {
 		info.Attempts = 1
@@ -472,22 +473,22 @@ func (s *FileStore) Result(ctx context.Context, id string) (result []byte, err e
 }
 
 // List yields the runs that there are when the loop begins.
-func (s *FileStore) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
-	return func(yield func(RunInfo, error) bool) {
-		runs, err := s.listed(ctx, q)
+func (s *FileStore) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
+	return func(yield func(runs.Info, error) bool) {
+		all, err := s.listed(ctx, q)
 		if err != nil {
-			yield(RunInfo{}, err)
+			yield(runs.Info{}, err)
 			return
 		}
-		for i := range runs {
-			if q.Limit > 0 && i >= q.Limit || !yield(s.sized(ctx, &runs[i]), ended(ctx, "list", runs[i].Row.Run.ID)) {
+		for i := range all {
+			if q.Limit > 0 && i >= q.Limit || !yield(s.sized(ctx, &all[i]), ended(ctx, "list", all[i].Row.Run.ID)) {
 				return
 			}
 		}
 	}
 }
 
-func (s *FileStore) listed(ctx context.Context, q Query) (found []fileRow, err error) {
+func (s *FileStore) listed(ctx context.Context, q runs.Query) (found []fileRow, err error) {
 	l, err := storekit.NewListing(q)
 	if err != nil {
 		return nil, err
@@ -509,10 +510,10 @@ func (s *FileStore) listed(ctx context.Context, q Query) (found []fileRow, err e
 }
 
 // Count counts runs by status.
-func (s *FileStore) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+func (s *FileStore) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	q.After, q.Limit = "", 0
 	found, err := s.listed(ctx, q)
-	counts := map[Status]int64{}
+	counts := map[runs.Status]int64{}
 	for i := range found {
 		counts[found[i].Row.Run.Status]++
 	}
@@ -527,7 +528,7 @@ func (s *FileStore) Remove(ctx context.Context, id string, force bool) error {
 		}
 		return nil, s.removeRun(id)
 	})
-	if !errors.Is(err, ErrBadRow) {
+	if !errors.Is(err, runs.ErrUnreadable) {
 		return err
 	}
 	unlock, err := s.lockRow(ctx, id) // what is to be removed need not be read
@@ -574,7 +575,7 @@ func (s *FileStore) finishRemoval(id string) error {
 }
 
 // Sweep removes runs that have expired.
-func (s *FileStore) Sweep(ctx context.Context, limit int) (swept Swept, err error) {
+func (s *FileStore) Sweep(ctx context.Context, limit int) (swept runs.Swept, err error) {
 	rows, err := s.rows(ctx)
 	if err != nil {
 		return swept, storekit.Failed("sweep", "", err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Endings of the store's files.
@@ -44,7 +45,7 @@ const abandonedAfter = time.Hour
 // dead, cannot be taken over: the system does not let go of a file that is open.
 type FileStore struct {
 	// Retention sets the time for which runs are kept. It must not be changed when the store is in use.
-	Retention Retention
+	Retention runs.Retention
 
 	dir  string
 	disk disk
@@ -142,7 +143,7 @@ func (s *FileStore) Get(ctx context.Context, checkPointID string) ([]byte, bool,
 	checkPoint, err := storekit.CheckSum(data, sumPlace(checkPointID), fileCheckpoint)
 	if err != nil {
 		return nil, false, storekit.NewRowError(checkPointID, fmt.Errorf("%w: its checkpoint: %w, or it was written by an older Weft",
-			ErrBadRow, err))
+			runs.ErrUnreadable, err))
 	}
 	return checkPoint, true, nil
 }
@@ -173,5 +174,5 @@ func (s *FileStore) Delete(ctx context.Context, checkPointID string) error {
 	return storekit.Failed("delete", checkPointID, s.disk.remove(ctx, s.path(checkPointID, checkpointFile)))
 }
 
-// EventRetention is for how long the events of a run stay after its end: see [Retention].
+// EventRetention is for how long the events of a run stay after its end: see [runs.Retention].
 func (s *FileStore) EventRetention() time.Duration { return s.Retention.ForEvents() }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/runs"
 )
 
 func newFileStore(t testing.TB) *FileStore {
@@ -136,33 +138,33 @@ func BenchmarkFileStore_Set(b *testing.B) {
 // Rules distributed/F15, distributed/K2.
 func TestFileStore_ALeaseThatCannotBeReadIsNotLost(t *testing.T) {
 	s := newFileStore(t)
-	l, err := s.Acquire(t.Context(), "run", LeaseRequest{Create: &NewRun{}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Create: &runs.Spec{}})
 	require.NoError(t, err)
 	path := s.path("run", leaseFile)
 	require.NoError(t, os.Rename(path, path+".aside"))
 	require.NoError(t, os.Mkdir(path, 0o700)) // which can be opened by nobody as a file
 	err = l.AppendRecord(t.Context(), "run", []byte("x"))
 	require.Error(t, err)
-	require.NotErrorIs(t, err, ErrLeaseLost)
+	require.NotErrorIs(t, err, runs.ErrLeaseLost)
 	other, err := NewFileStore(s.dir)
 	require.NoError(t, err)
-	_, err = other.Acquire(t.Context(), "run", LeaseRequest{})
+	_, err = other.Acquire(t.Context(), "run", runs.LeaseRequest{})
 	require.Error(t, err)
-	_, err = other.AcquireDue(t.Context(), LeaseRequest{}, Due{})
+	_, err = other.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.Error(t, err)
-	require.NotErrorIs(t, err, ErrNothingDue)
+	require.NotErrorIs(t, err, runs.ErrNothingDue)
 
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.Rename(path+".aside", path))
 	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte("x")))
-	_, err = other.Acquire(t.Context(), "run", LeaseRequest{})
-	require.ErrorIs(t, err, ErrRunBusy)
+	_, err = other.Acquire(t.Context(), "run", runs.LeaseRequest{})
+	require.ErrorIs(t, err, runs.ErrBusy)
 }
 
 // TestNewFileStore_FinishesRemovals that a crash has interrupted.
 func TestNewFileStore_FinishesRemovals(t *testing.T) {
 	s := newFileStore(t)
-	_, err := s.Submit(t.Context(), "run", NewRun{Records: [][]byte{{1}}})
+	_, err := s.Submit(t.Context(), "run", runs.Spec{Records: [][]byte{{1}}})
 	require.NoError(t, err)
 	_, _, err = s.Inspect(t.Context(), "run") // which does what is left of the submission
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // A journal file is a preamble and then records, all numbers little-endian:
@@ -45,11 +45,11 @@ func preamble(salt journalSalt) []byte {
 func readPreamble(b []byte) (salt journalSalt, err error) {
 	if len(b) < preambleSize || string(b[:8]) != journalMagic ||
 		binary.LittleEndian.Uint32(b[20:]) != crc32.Checksum(b[:20], castagnoli) {
-		return salt, fmt.Errorf("%w: it does not start like one", core.ErrJournalDamaged)
+		return salt, fmt.Errorf("%w: it does not start like one", runs.ErrDamaged)
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v != journalVersion {
 		return salt, fmt.Errorf("%w: the journal has version %d, and only version %d is known: use a newer Weft",
-			core.ErrNewerFormat, v, journalVersion)
+			runs.ErrNewerFormat, v, journalVersion)
 	}
 	return journalSalt(b[12:20]), nil
 }
@@ -101,7 +101,7 @@ func (salt journalSalt) record(rest []byte, offset int64) (payload []byte, ok bo
 func decodeJournal(file []byte) (records [][]byte, end int64, err error) {
 	salt, err := readPreamble(file)
 	if err != nil {
-		if len(file) <= preambleSize && errors.Is(err, core.ErrJournalDamaged) {
+		if len(file) <= preambleSize && errors.Is(err, runs.ErrDamaged) {
 			err = nil // torn when it was made: records come only after the preamble is on disk
 		}
 		return nil, 0, err
@@ -124,7 +124,7 @@ func (salt journalSalt) decode(rest []byte, offset int64) (records [][]byte, end
 	for later := end + 1; later < size; later++ {
 		if _, ok := salt.record(rest[later-offset:], later); ok {
 			return records, end, fmt.Errorf("%w: record %d, at byte %d, is not what was written, and the record at byte %d is",
-				core.ErrJournalDamaged, len(records), end, later)
+				runs.ErrDamaged, len(records), end, later)
 		}
 	}
 	return records, end, nil

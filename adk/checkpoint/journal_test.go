@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/internal/osfile"
+	"github.com/weftgo/weft/runs"
 )
 
 var testSalt = journalSalt{1, 2, 3, 4, 5, 6, 7, 8}
@@ -94,7 +95,7 @@ func TestJournal_DamagedAnywhere(t *testing.T) {
 				require.Equal(t, sample[:len(sample)-1], asStrings(records))
 				continue
 			}
-			require.ErrorIs(t, err, ErrJournalDamaged, "bit %d of byte %d", bit, i)
+			require.ErrorIs(t, err, runs.ErrDamaged, "bit %d of byte %d", bit, i)
 			intact := 0
 			for ends[intact+1] <= int64(i) {
 				intact++
@@ -110,13 +111,13 @@ func TestFileStore_DamagedJournal(t *testing.T) {
 	file[ends[1]-recordTail-1] ^= 1
 	write(t, s, "id", file)
 	records, err := s.ReadRecords(t.Context(), "id")
-	require.ErrorIs(t, err, ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	require.ErrorContains(t, err, `read the journal of checkpoint "id": `)
 	require.Empty(t, records)
 
 	write(t, s, "id", file[:len(file)-1]) // and torn: cutting off what seems torn would cut off records
 	err = s.AppendRecord(t.Context(), "id", []byte("x"))
-	require.ErrorIs(t, err, ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	after, err := os.ReadFile(s.path("id", journalFile))
 	require.NoError(t, err)
 	require.Equal(t, file[:len(file)-1], after, "nothing was changed")
@@ -129,8 +130,8 @@ func TestJournal_FileOfSomethingElse(t *testing.T) {
 	s := newFileStore(t)
 	write(t, s, "id", []byte("#!/bin/sh\necho this is no journal\n"))
 	_, err := s.ReadRecords(t.Context(), "id")
-	require.ErrorIs(t, err, ErrJournalDamaged)
-	require.ErrorIs(t, s.AppendRecord(t.Context(), "id", nil), ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
+	require.ErrorIs(t, s.AppendRecord(t.Context(), "id", nil), runs.ErrDamaged)
 }
 
 func TestJournal_NewerVersion(t *testing.T) {
@@ -139,7 +140,7 @@ func TestJournal_NewerVersion(t *testing.T) {
 	newer := preambleSum(file)
 	_, _, err := decodeJournal(newer)
 	require.ErrorContains(t, err, "version 2")
-	require.NotErrorIs(t, err, ErrJournalDamaged)
+	require.NotErrorIs(t, err, runs.ErrDamaged)
 	_, _, err = decodeJournal(newer[:preambleSize])
 	require.ErrorContains(t, err, "version 2", "nor is one without records taken for a torn one")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // memoryIndex is the place where a MemoryStore looks for runs, so that it looks at no others. It is guarded by the store's
@@ -14,8 +15,8 @@ type memoryIndex struct {
 	// having are the runs with something that they keep for their life.
 	having map[label]rowSet
 	// in are the runs in each status, with the place of each: a run that changes has to be found where it was.
-	in    map[Status]map[*storekit.Row]struct{}
-	stand map[*storekit.Row]Status
+	in    map[runs.Status]map[*storekit.Row]struct{}
+	stand map[*storekit.Row]runs.Status
 	// asking are the runs that have a question without an answer.
 	asking map[*storekit.Row]struct{}
 	// due are the runs that a worker may have to take now, and later those whose time may come.
@@ -87,7 +88,7 @@ func labels(r *storekit.Row, f func(label)) {
 }
 
 func newMemoryIndex() memoryIndex {
-	return memoryIndex{having: map[label]rowSet{}, in: map[Status]map[*storekit.Row]struct{}{}, stand: map[*storekit.Row]Status{},
+	return memoryIndex{having: map[label]rowSet{}, in: map[runs.Status]map[*storekit.Row]struct{}{}, stand: map[*storekit.Row]runs.Status{},
 		asking: map[*storekit.Row]struct{}{}, due: map[*storekit.Row]struct{}{}, keyed: map[string][]*storekit.Row{}}
 }
 
@@ -123,7 +124,7 @@ func (x *memoryIndex) changed(r *storekit.Row) {
 		x.in[r.Run.Status][r] = struct{}{}
 		x.stand[r] = r.Run.Status
 	}
-	if slices.ContainsFunc(r.Run.Waiting, func(p WaitPoint) bool { return !p.Answered }) {
+	if slices.ContainsFunc(r.Run.Waiting, func(p runs.Question) bool { return !p.Answered }) {
 		x.asking[r] = struct{}{}
 	} else {
 		delete(x.asking, r)
@@ -218,7 +219,7 @@ func (x *memoryIndex) blocked(r *storekit.Row, now time.Time) *storekit.Row {
 }
 
 // find calls f with the runs that a query may be about: the fewest that are known to have something that it looks for.
-func (x *memoryIndex) find(q *Query, f func(r *storekit.Row)) {
+func (x *memoryIndex) find(q *runs.Query, f func(r *storekit.Row)) {
 	var fewest rowSet
 	isFew := false
 	try := func(s rowSet) {
@@ -239,7 +240,7 @@ func (x *memoryIndex) find(q *Query, f func(r *storekit.Row)) {
 	}
 	n, statuses := 0, q.Status
 	if len(statuses) == 0 {
-		statuses = []Status{Ready, Running, Waiting, Paused, Done, Failed}
+		statuses = []runs.Status{runs.Ready, runs.Running, runs.Waiting, runs.Paused, runs.Done, runs.Failed}
 	} else if len(statuses) > 1 {
 		statuses = slices.Compact(slices.Sorted(slices.Values(statuses)))
 	}

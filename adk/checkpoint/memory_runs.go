@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // mostEnded is how many runs that have ended a MemoryStore keeps at most, so that it does not grow for ever.
@@ -54,30 +55,30 @@ func (s *MemoryStore) now() time.Time {
 }
 
 // Submit makes a run that is ready.
-func (s *MemoryStore) Submit(ctx context.Context, id string, run NewRun) (RunInfo, error) {
+func (s *MemoryStore) Submit(ctx context.Context, id string, run runs.Spec) (runs.Info, error) {
 	if err := ended(ctx, "submit", id); err != nil {
-		return RunInfo{}, err
+		return runs.Info{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, err := s.make(id, run)
 	if r == nil {
-		return RunInfo{}, err
+		return runs.Info{}, err
 	}
 	if err == nil && run.Alone {
 		if other := s.runs.index.blocked(r, s.now()); other != nil {
 			s.remove(r)
-			return RunInfo{}, storekit.NotAlone(r, other)
+			return runs.Info{}, storekit.NotAlone(r, other)
 		}
 	}
 	return r.Info(), err
 }
 
 // make makes a run, with mu locked. If there is one, it returns that and an error.
-func (s *MemoryStore) make(id string, run NewRun) (*storekit.Row, error) {
+func (s *MemoryStore) make(id string, run runs.Spec) (*storekit.Row, error) {
 	s.runs.init()
 	if r := s.runs.rows[id]; r != nil {
-		return r, r.Refuse(ErrRunExists)
+		return r, r.Refuse(runs.ErrExists)
 	}
 	r, err := storekit.New(id, run, s.runs.next(), s.now())
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *MemoryStore) append(id string, record []byte) {
 }
 
 // Acquire takes a run.
-func (s *MemoryStore) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+func (s *MemoryStore) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	if err := ended(ctx, "acquire", id); err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (s *MemoryStore) Acquire(ctx context.Context, id string, req LeaseRequest) 
 }
 
 // take gives out the lease of a run, with mu locked. isNew: it was made for that.
-func (s *MemoryStore) take(r *storekit.Row, req LeaseRequest, isNew bool) (Lease, error) {
+func (s *MemoryStore) take(r *storekit.Row, req runs.LeaseRequest, isNew bool) (runs.Lease, error) {
 	before, err := r.Acquire(s.runs.last+1, req, s.now())
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (s *MemoryStore) take(r *storekit.Row, req LeaseRequest, isNew bool) (Lease
 }
 
 // AcquireDue takes the run that is due for longest.
-func (s *MemoryStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
+func (s *MemoryStore) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	if err := ended(ctx, "acquire", "that is due"); err != nil {
 		return nil, err
 	}
@@ -163,18 +164,18 @@ func (s *MemoryStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due)
 		}
 	}
 	if found == nil {
-		return nil, ErrNothingDue
+		return nil, runs.ErrNothingDue
 	}
 	return s.take(found, req, false)
 }
 
 // Answer answers questions of a run.
-func (s *MemoryStore) Answer(ctx context.Context, id string, answers ...Answer) error {
-	return s.transition(ctx, "answer", id, func(r *storekit.Row) error { return r.Answer(answers, s.now()) })
+func (s *MemoryStore) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	return s.transition(ctx, "answer", id, func(r *storekit.Row) error { return r.Reply(answers, s.now()) })
 }
 
 // Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
-func (s *MemoryStore) Stop(ctx context.Context, id string, how StopRequest) error {
+func (s *MemoryStore) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	return s.transition(ctx, "stop", id, func(r *storekit.Row) error {
 		if err := r.Stop(how, s.Retention, s.now()); err != nil {
 			return err
@@ -208,15 +209,15 @@ func (s *MemoryStore) transition(ctx context.Context, doing, id string, do func(
 }
 
 // Inspect returns what is known of a run.
-func (s *MemoryStore) Inspect(ctx context.Context, id string) (RunInfo, bool, error) {
+func (s *MemoryStore) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
 	if err := ended(ctx, "inspect", id); err != nil {
-		return RunInfo{}, false, err
+		return runs.Info{}, false, err
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	r := s.runs.rows[id]
 	if r == nil {
-		return RunInfo{}, false, nil
+		return runs.Info{}, false, nil
 	}
 	return r.Info(), true, nil
 }
@@ -235,14 +236,14 @@ func (s *MemoryStore) Result(ctx context.Context, id string) ([]byte, error) {
 }
 
 // List yields the runs that there are when the loop begins.
-func (s *MemoryStore) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
+func (s *MemoryStore) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	return storekit.List(ctx, q, s.find)
 }
 
 // Count counts runs by status.
-func (s *MemoryStore) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+func (s *MemoryStore) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	q.After, q.Limit = "", 0
-	counts := map[Status]int64{}
+	counts := map[runs.Status]int64{}
 	if err := ended(ctx, "count", ""); err != nil {
 		return counts, err
 	}
@@ -257,7 +258,7 @@ func (s *MemoryStore) Count(ctx context.Context, q Query) (map[Status]int64, err
 	return counts, nil
 }
 
-func (s *MemoryStore) find(ctx context.Context, l *storekit.Listing) (runs []RunInfo, err error) {
+func (s *MemoryStore) find(ctx context.Context, l *storekit.Listing) (all []runs.Info, err error) {
 	if err := ended(ctx, "list", ""); err != nil {
 		return nil, err
 	}
@@ -265,10 +266,10 @@ func (s *MemoryStore) find(ctx context.Context, l *storekit.Listing) (runs []Run
 	defer s.mu.RUnlock()
 	s.runs.index.find(&l.Query, func(r *storekit.Row) {
 		if l.Matches(&r.Run) {
-			runs = append(runs, r.Info())
+			all = append(all, r.Info())
 		}
 	})
-	return runs, nil
+	return all, nil
 }
 
 // Remove removes everything of a run.
@@ -305,7 +306,7 @@ func (s *MemoryStore) removeData(id string) {
 }
 
 // Sweep removes runs that have expired.
-func (s *MemoryStore) Sweep(ctx context.Context, limit int) (swept Swept, err error) {
+func (s *MemoryStore) Sweep(ctx context.Context, limit int) (swept runs.Swept, err error) {
 	if err := ended(ctx, "sweep", ""); err != nil {
 		return swept, err
 	}
@@ -314,7 +315,7 @@ func (s *MemoryStore) Sweep(ctx context.Context, limit int) (swept Swept, err er
 	return s.sweep(limit), nil
 }
 
-func (s *MemoryStore) sweep(limit int) (swept Swept) {
+func (s *MemoryStore) sweep(limit int) (swept runs.Swept) {
 	now := s.now()
 	s.runs.index.expired(now, func(r *storekit.Row) bool {
 		if swept.Runs == limit {
@@ -331,7 +332,7 @@ func (s *MemoryStore) sweep(limit int) (swept Swept) {
 // bound removes the runs that ended first, if there are too many, and those that have expired, now and then. mu is
 // locked.
 func (s *MemoryStore) bound(r *storekit.Row) {
-	if status := r.Run.Status; status == Done || status == Failed {
+	if status := r.Run.Status; status == runs.Done || status == runs.Failed {
 		s.runs.ended = append(s.runs.ended, endedRun{r.Run.ID, r.Run.Token})
 	}
 	for len(s.runs.ended) > mostEnded {
@@ -445,7 +446,7 @@ func (l *memoryLease) Renew(ctx context.Context) error {
 	})
 }
 
-func (l *memoryLease) Answers(ctx context.Context) (answers []Answer, err error) {
+func (l *memoryLease) Replies(ctx context.Context) (answers []runs.Reply, err error) {
 	err = l.write(ctx, "read the answers of", l.ID(), nil, func(_ *MemoryStore, r *storekit.Row) error {
 		answers = storekit.OwnedAnswers(r.Answers)
 		return nil
@@ -454,7 +455,7 @@ func (l *memoryLease) Answers(ctx context.Context) (answers []Answer, err error)
 }
 
 // Settle says what has become of the run and gives the lease back.
-func (l *memoryLease) Settle(ctx context.Context, settlement Settlement) error {
+func (l *memoryLease) Settle(ctx context.Context, settlement runs.Settlement) error {
 	return l.write(ctx, "settle", l.ID(), settlement.Checkpoint, func(s *MemoryStore, r *storekit.Row) error {
 		if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {
 			return err
@@ -470,7 +471,7 @@ func (l *memoryLease) Settle(ctx context.Context, settlement Settlement) error {
 		r.Run.Bytes += int64(len(r.Result) - resultBefore)
 		if settlement.Checkpoint != nil {
 			s.set(r, settlement.Checkpoint)
-		} else if settlement.Status == Done {
+		} else if settlement.Status == runs.Done {
 			s.set(r, nil)
 		}
 		if settlement.DropRecords {
@@ -489,9 +490,9 @@ func (l *memoryLease) Settle(ctx context.Context, settlement Settlement) error {
 }
 
 // answerParent gives the parent of a run that has ended its answer. One that does not wait for it any more gets none.
-func (s *MemoryStore) answerParent(r *storekit.Row, settlement Settlement) {
+func (s *MemoryStore) answerParent(r *storekit.Row, settlement runs.Settlement) {
 	id, answer, ok := r.ParentAnswer(settlement)
-	if parent := s.runs.rows[id]; ok && parent != nil && parent.Answer([]Answer{answer}, s.now()) == nil {
+	if parent := s.runs.rows[id]; ok && parent != nil && parent.Reply([]runs.Reply{answer}, s.now()) == nil {
 		s.runs.index.changed(parent)
 	}
 }

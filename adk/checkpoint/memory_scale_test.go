@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // keeps makes a store with so many runs each that are done, wait for somebody, sleep, and are behind another of their key.
@@ -14,20 +16,20 @@ func keeps(t *testing.T, n int) *MemoryStore {
 	t.Helper()
 	s := NewMemoryStore()
 	for i := range n {
-		for _, status := range []Status{Done, Waiting, Ready} {
-			end := Settlement{Status: status}
-			if status == Waiting {
-				end.Waiting = []WaitPoint{{ID: "p", Kind: "approval", For: []string{fmt.Sprint("person ", i)}}}
+		for _, status := range []runs.Status{runs.Done, runs.Waiting, runs.Ready} {
+			end := runs.Settlement{Status: status}
+			if status == runs.Waiting {
+				end.Waiting = []runs.Question{{ID: "p", Kind: "approval", For: []string{fmt.Sprint("person ", i)}}}
 			}
 			tags := map[string]string{"owner": fmt.Sprint("owner ", i), "all": "1"}
-			run := NewRun{Agent: "a", Tags: tags, Parent: fmt.Sprint("parent ", i), Key: fmt.Sprint("key ", i)}
-			if status == Ready {
+			run := runs.Spec{Agent: "a", Tags: tags, Parent: fmt.Sprint("parent ", i), Key: fmt.Sprint("key ", i)}
+			if status == runs.Ready {
 				run.NotBefore, run.Key = time.Now().Add(time.Hour), ""
 				_, err := s.Submit(t.Context(), fmt.Sprint(status, i), run)
 				require.NoError(t, err)
 				continue
 			}
-			l, err := s.Acquire(t.Context(), fmt.Sprint(status, i), LeaseRequest{Create: &run})
+			l, err := s.Acquire(t.Context(), fmt.Sprint(status, i), runs.LeaseRequest{Create: &run})
 			require.NoError(t, err)
 			require.NoError(t, l.Settle(t.Context(), end))
 		}
@@ -40,7 +42,7 @@ func keeps(t *testing.T, n int) *MemoryStore {
 func TestMemoryStore_CostsNoMoreTheMoreItKeeps(t *testing.T) {
 	const few, many = 300, 9_000
 	measure := func(s *MemoryStore) map[string]time.Duration {
-		list := func(q Query) func() {
+		list := func(q runs.Query) func() {
 			return func() {
 				for _, err := range s.List(t.Context(), q) {
 					require.NoError(t, err)
@@ -50,21 +52,21 @@ func TestMemoryStore_CostsNoMoreTheMoreItKeeps(t *testing.T) {
 		took := map[string]time.Duration{}
 		for name, do := range map[string]func(){
 			"poll": func() {
-				_, err := s.AcquireDue(t.Context(), LeaseRequest{}, Due{})
-				require.ErrorIs(t, err, ErrNothingDue)
+				_, err := s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+				require.ErrorIs(t, err, runs.ErrNothingDue)
 			},
 			"sweep": func() {
 				_, err := s.Sweep(t.Context(), 100)
 				require.NoError(t, err)
 			},
-			"list by tag":     list(Query{Tags: map[string]string{"owner": "owner 7", "all": "1"}}),
-			"list by key":     list(Query{Key: "key 7"}),
-			"list by parent":  list(Query{Parent: "parent 7"}),
-			"list by agent":   list(Query{Agent: "none"}),
-			"list of a state": list(Query{Status: []Status{Running}}),
-			"list by no tag":  list(Query{Tags: map[string]string{"owner": "none"}}),
+			"list by tag":     list(runs.Query{Tags: map[string]string{"owner": "owner 7", "all": "1"}}),
+			"list by key":     list(runs.Query{Key: "key 7"}),
+			"list by parent":  list(runs.Query{Parent: "parent 7"}),
+			"list by agent":   list(runs.Query{Agent: "none"}),
+			"list of a state": list(runs.Query{Status: []runs.Status{runs.Running}}),
+			"list by no tag":  list(runs.Query{Tags: map[string]string{"owner": "none"}}),
 			"submit and remove": func() {
-				_, err := s.Submit(t.Context(), "new", NewRun{Agent: "a", Tags: map[string]string{"owner": "owner 7"}})
+				_, err := s.Submit(t.Context(), "new", runs.Spec{Agent: "a", Tags: map[string]string{"owner": "owner 7"}})
 				require.NoError(t, err)
 				require.NoError(t, s.Remove(t.Context(), "new", true))
 			},
@@ -93,9 +95,9 @@ func TestMemoryStore_CostsNoMoreTheMoreItKeeps(t *testing.T) {
 func TestMemoryStore_TimetablesDoNotGrow(t *testing.T) {
 	s := NewMemoryStore()
 	for i := range 20 * fewEntries {
-		l, err := s.Acquire(t.Context(), fmt.Sprint(i), LeaseRequest{TTL: time.Hour, Create: &NewRun{}})
+		l, err := s.Acquire(t.Context(), fmt.Sprint(i), runs.LeaseRequest{TTL: time.Hour, Create: &runs.Spec{}})
 		require.NoError(t, err)
-		require.NoError(t, l.Settle(t.Context(), Settlement{Status: Done}))
+		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Done}))
 		require.NoError(t, s.Remove(t.Context(), fmt.Sprint(i), false))
 	}
 	require.LessOrEqual(t, len(s.runs.index.later.entries)+len(s.runs.index.expiring.entries), 8*fewEntries)

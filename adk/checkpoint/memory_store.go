@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // MemoryStore keeps runs in memory. It copies what it takes and what it gives. It is safe for concurrent use; the zero
@@ -17,7 +18,7 @@ import (
 // runs that have ended it keeps the last 10,000.
 type MemoryStore struct {
 	// Retention sets the time for which runs are kept. It must not be changed when the store is in use.
-	Retention Retention
+	Retention runs.Retention
 	// Clock is the clock of the store, for tests. The default is time.Now.
 	Clock func() time.Time
 
@@ -29,7 +30,7 @@ type MemoryStore struct {
 	runs     memoryRuns
 }
 
-var _ RunStore = (*MemoryStore)(nil)
+var _ runs.Store = (*MemoryStore)(nil)
 
 // NewMemoryStore makes an empty store.
 func NewMemoryStore() *MemoryStore { return &MemoryStore{} }
@@ -91,33 +92,33 @@ func (s *MemoryStore) removed(checkPointID string) {
 }
 
 // ListCheckPoints yields the IDs that begin with a prefix. It yields those that exist when the loop begins.
-func (s *MemoryStore) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
+func (s *MemoryStore) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[runs.Listed, error] {
+	return func(yield func(runs.Listed, error) bool) {
 		if err := ended(ctx, "list", prefix); err != nil {
-			yield(Info{}, err)
+			yield(runs.Listed{}, err)
 			return
 		}
 		yieldSorted(ctx, s.infos(prefix), yield)
 	}
 }
 
-func (s *MemoryStore) infos(prefix string) (infos []Info) {
+func (s *MemoryStore) infos(prefix string) (infos []runs.Listed) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for id, modified := range s.modified {
 		if strings.HasPrefix(id, prefix) {
-			infos = append(infos, Info{ID: id, Modified: modified})
+			infos = append(infos, runs.Listed{ID: id, Modified: modified})
 		}
 	}
 	return infos
 }
 
 // yieldSorted yields what was found, in the order of the IDs.
-func yieldSorted(ctx context.Context, infos []Info, yield func(Info, error) bool) {
-	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.ID, b.ID) })
+func yieldSorted(ctx context.Context, infos []runs.Listed, yield func(runs.Listed, error) bool) {
+	slices.SortFunc(infos, func(a, b runs.Listed) int { return strings.Compare(a.ID, b.ID) })
 	for _, info := range infos {
 		if err := ended(ctx, "list", info.ID); err != nil {
-			yield(Info{}, err)
+			yield(runs.Listed{}, err)
 			return
 		}
 		if !yield(info, nil) {
@@ -177,5 +178,5 @@ func ended(ctx context.Context, doing, checkPointID string) error {
 	return storekit.Failed(doing, checkPointID, ctx.Err())
 }
 
-// EventRetention is for how long the events of a run stay after its end: see [Retention].
+// EventRetention is for how long the events of a run stay after its end: see [runs.Retention].
 func (s *MemoryStore) EventRetention() time.Duration { return s.Retention.ForEvents() }

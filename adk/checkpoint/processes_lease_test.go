@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // The folder of the process below, and the time of its lease.
@@ -30,7 +32,7 @@ func TestProcess_LeaseChild(t *testing.T) {
 	require.NoError(t, err)
 	ttl, err := time.ParseDuration(os.Getenv(leaseTTL))
 	require.NoError(t, err)
-	l, err := s.Acquire(t.Context(), "run", LeaseRequest{Owner: "child", TTL: ttl, Create: &NewRun{Agent: "a"}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Owner: "child", TTL: ttl, Create: &runs.Spec{Agent: "a"}})
 	require.NoError(t, err)
 	for i := 0; ; i++ {
 		err := l.AppendRecord(t.Context(), "run", fmt.Appendf(nil, "child %d", i))
@@ -66,16 +68,16 @@ func TestFileStore_ARunOfAProcessThatWasKilledIsTakenAtOnce(t *testing.T) {
 	cmd, _ := holdingChild(t, dir, time.Hour)
 	s, err := NewFileStore(dir)
 	require.NoError(t, err)
-	_, err = s.Acquire(t.Context(), "run", LeaseRequest{})
-	require.ErrorIs(t, err, ErrRunBusy)
+	_, err = s.Acquire(t.Context(), "run", runs.LeaseRequest{})
+	require.ErrorIs(t, err, runs.ErrBusy)
 	require.ErrorContains(t, err, "child has it until")
-	_, err = s.AcquireDue(t.Context(), LeaseRequest{}, Due{})
-	require.ErrorIs(t, err, ErrNothingDue)
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+	require.ErrorIs(t, err, runs.ErrNothingDue)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	l, err := s.AcquireDue(t.Context(), LeaseRequest{Owner: "heir"}, Due{})
+	l, err := s.AcquireDue(t.Context(), runs.LeaseRequest{Owner: "heir"}, runs.Due{})
 	require.NoError(t, err)
-	require.Equal(t, Running, l.Info().Status)
+	require.Equal(t, runs.Running, l.Info().Status)
 	require.Positive(t, l.Info().Steps)
 	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte("heir")))
 }
@@ -89,9 +91,9 @@ func TestFileStore_ARunOfAFrozenProcessIsTakenAfterTheTTL(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
 	frozen := time.Now()
-	var l Lease
+	var l runs.Lease
 	require.Eventually(t, func() bool {
-		l, err = s.AcquireDue(t.Context(), LeaseRequest{Owner: "heir", TTL: time.Minute}, Due{})
+		l, err = s.AcquireDue(t.Context(), runs.LeaseRequest{Owner: "heir", TTL: time.Minute}, runs.Due{})
 		return err == nil
 	}, 20*time.Second, 20*time.Millisecond)
 	require.Greater(t, time.Since(frozen), 1500*time.Millisecond)
@@ -99,7 +101,7 @@ func TestFileStore_ARunOfAFrozenProcessIsTakenAfterTheTTL(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
 	require.True(t, lines.Scan())
-	require.Contains(t, lines.Text(), ErrLeaseLost.Error())
+	require.Contains(t, lines.Text(), runs.ErrLeaseLost.Error())
 	after, err := l.ReadRecords(t.Context(), "run")
 	require.NoError(t, err)
 	require.Equal(t, before, after)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // ValueKind names the kind of a value that a store keeps of a run.
@@ -36,7 +37,7 @@ type Rewriter interface {
 // Reseal has all values of a sealed store sealed with the current key: then keys before it are needed no more. It returns
 // of how many IDs it has rewritten something. It may run beside everything else, and again after an error. The store is one
 // that [Seal] or [SealWith] has made, on a [Rewriter].
-func Reseal(ctx context.Context, store RunStore) (n int, err error) {
+func Reseal(ctx context.Context, store runs.Store) (n int, err error) {
 	s, ok := As[*sealed](store)
 	if !ok {
 		return 0, fmt.Errorf("reseal: %T is no sealed store: give it what Seal has made", store)
@@ -56,7 +57,7 @@ func Reseal(ctx context.Context, store RunStore) (n int, err error) {
 		}
 		ids[info.ID] = true
 	}
-	for info, err := range s.store.List(ctx, Query{}) {
+	for info, err := range s.store.List(ctx, runs.Query{}) {
 		if err != nil {
 			return 0, fmt.Errorf("reseal: %w", err)
 		}
@@ -179,7 +180,7 @@ func (s *MemoryStore) Rewrite(
 // It changes a copy.
 func RewriteRow(r storekit.Row, f func(kind ValueKind, value []byte) ([]byte, error)) (_ storekit.Row, err error) {
 	r.Run = r.Info()
-	r.Answers = append([]Answer(nil), r.Answers...)
+	r.Answers = append([]runs.Reply(nil), r.Answers...)
 	rewrite := func(kind ValueKind, value []byte) []byte {
 		if err != nil || len(value) == 0 {
 			return value

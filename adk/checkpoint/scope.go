@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // Scope returns the part of a store that belongs to a tenant: it sees and writes only the tenant's runs, under the
@@ -21,14 +22,14 @@ import (
 //
 // Listing and counting read the runs of all tenants, and so does AcquireDue if neither queues nor agents are given.
 // Sweep removes what has expired of all tenants.
-func Scope(store RunStore, tenant string) RunStore {
+func Scope(store runs.Store, tenant string) runs.Store {
 	return &scope{store: store, tenant: tenant, prefix: fmt.Sprintf("%d:%s:", len(tenant), tenant)}
 }
 
 // scope is the part of a store that belongs to a tenant. Everything that names something begins with its prefix: the
 // length of the name makes that of no tenant the beginning of another's.
 type scope struct {
-	store          RunStore
+	store          runs.Store
 	tenant, prefix string
 }
 
@@ -56,7 +57,7 @@ func (s *scope) queueIn(name string) string {
 	return s.nameIn(name)
 }
 
-func (s *scope) info(i RunInfo) RunInfo {
+func (s *scope) info(i runs.Info) runs.Info {
 	i.Tenant = s.tenant
 	i.ID, i.Parent, i.Key = s.out(i.ID), s.out(i.Parent), s.out(i.Key)
 	i.Queue, i.Agent = s.out(i.Queue), s.out(i.Agent)
@@ -65,20 +66,20 @@ func (s *scope) info(i RunInfo) RunInfo {
 
 // err has an error name what the tenant does.
 func (s *scope) err(err error) error {
-	var busy *BusyError
-	var state *RunError
+	var busy *runs.BusyError
+	var state *runs.Error
 	switch {
 	case errors.As(err, &busy):
 		own := *busy
 		own.ID = s.out(own.ID)
 		return &own
 	case errors.As(err, &state):
-		return &RunError{Err: state.Err, Info: s.info(state.Info)}
+		return &runs.Error{Err: state.Err, Info: s.info(state.Info)}
 	}
 	return err
 }
 
-func (s *scope) run(r NewRun) NewRun {
+func (s *scope) run(r runs.Spec) runs.Spec {
 	r.Parent, r.Key, r.Queue, r.Agent = s.in(r.Parent), s.in(r.Key), s.queueIn(r.Queue), s.nameIn(r.Agent)
 	return r
 }
@@ -109,8 +110,8 @@ func (s *scope) RemoveRecords(ctx context.Context, id string) error {
 	return s.store.RemoveRecords(ctx, s.prefix+id)
 }
 
-func (s *scope) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
+func (s *scope) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[runs.Listed, error] {
+	return func(yield func(runs.Listed, error) bool) {
 		for i, err := range s.store.ListCheckPoints(ctx, s.prefix+prefix) {
 			i.ID = s.out(i.ID)
 			if !yield(i, err) {
@@ -120,7 +121,7 @@ func (s *scope) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[In
 	}
 }
 
-func (s *scope) request(req LeaseRequest) LeaseRequest {
+func (s *scope) request(req runs.LeaseRequest) runs.LeaseRequest {
 	if req.Create != nil {
 		run := s.run(*req.Create)
 		req.Create = &run
@@ -128,26 +129,26 @@ func (s *scope) request(req LeaseRequest) LeaseRequest {
 	return req
 }
 
-func (s *scope) lease(l Lease, err error) (Lease, error) {
+func (s *scope) lease(l runs.Lease, err error) (runs.Lease, error) {
 	if err != nil {
 		return nil, s.err(err)
 	}
 	return &scopedLease{l, s}, nil
 }
 
-func (s *scope) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+func (s *scope) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	return s.lease(s.store.Acquire(ctx, s.prefix+id, s.request(req)))
 }
 
-func (s *scope) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
+func (s *scope) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	if len(due.Queues) == 0 && len(due.Agents) == 0 {
 		queues, err := s.queues(ctx)
 		if err != nil || len(queues) == 0 {
-			return nil, errors.Join(err, errIf(err == nil, ErrNothingDue))
+			return nil, errors.Join(err, errIf(err == nil, runs.ErrNothingDue))
 		}
-		return s.lease(s.store.AcquireDue(ctx, s.request(req), Due{Queues: queues}))
+		return s.lease(s.store.AcquireDue(ctx, s.request(req), runs.Due{Queues: queues}))
 	}
-	in := Due{}
+	in := runs.Due{}
 	for _, q := range due.Queues {
 		in.Queues = append(in.Queues, s.queueIn(q))
 	}
@@ -166,7 +167,7 @@ func errIf(condition bool, err error) error {
 
 // queues are the queues that have runs of the tenant which may be due.
 func (s *scope) queues(ctx context.Context) (queues []string, err error) {
-	for i, err := range s.store.List(ctx, Query{Status: []Status{Ready, Running, Waiting}}) {
+	for i, err := range s.store.List(ctx, runs.Query{Status: []runs.Status{runs.Ready, runs.Running, runs.Waiting}}) {
 		if err != nil {
 			return nil, err
 		}
@@ -177,12 +178,12 @@ func (s *scope) queues(ctx context.Context) (queues []string, err error) {
 	return queues, nil
 }
 
-func (s *scope) owns(i RunInfo) bool { return strings.HasPrefix(i.ID, s.prefix) }
+func (s *scope) owns(i runs.Info) bool { return strings.HasPrefix(i.ID, s.prefix) }
 
-func (s *scope) Inspect(ctx context.Context, id string) (RunInfo, bool, error) {
+func (s *scope) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
 	i, exists, err := s.store.Inspect(ctx, s.prefix+id)
 	if !exists {
-		return RunInfo{}, false, err
+		return runs.Info{}, false, err
 	}
 	return s.info(i), true, err
 }
@@ -192,7 +193,7 @@ func (s *scope) Result(ctx context.Context, id string) ([]byte, error) {
 }
 
 // query is the query of all tenants, without its limit.
-func (s *scope) query(q Query) (Query, error) {
+func (s *scope) query(q runs.Query) (runs.Query, error) {
 	q.Parent, q.Key = s.in(q.Parent), s.in(q.Key)
 	if q.Queue != "" {
 		q.Queue = s.queueIn(q.Queue)
@@ -211,18 +212,18 @@ func (s *scope) query(q Query) (Query, error) {
 	return q, nil
 }
 
-func (s *scope) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
-	return func(yield func(RunInfo, error) bool) {
+func (s *scope) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
+	return func(yield func(runs.Info, error) bool) {
 		all, err := s.query(q)
 		if err != nil {
-			yield(RunInfo{}, err)
+			yield(runs.Info{}, err)
 			return
 		}
 		n := 0
 		for i, err := range s.store.List(ctx, all) {
 			switch {
 			case err != nil:
-				yield(RunInfo{}, err)
+				yield(runs.Info{}, err)
 				return
 			case !s.owns(i):
 				continue
@@ -237,9 +238,9 @@ func (s *scope) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
 	}
 }
 
-func (s *scope) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+func (s *scope) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	q.After, q.Limit = "", 0
-	counts := map[Status]int64{}
+	counts := map[runs.Status]int64{}
 	for i, err := range s.List(ctx, q) {
 		if err != nil {
 			return counts, err
@@ -249,7 +250,7 @@ func (s *scope) Count(ctx context.Context, q Query) (map[Status]int64, error) {
 	return counts, nil
 }
 
-func (s *scope) Submit(ctx context.Context, id string, run NewRun) (RunInfo, error) {
+func (s *scope) Submit(ctx context.Context, id string, run runs.Spec) (runs.Info, error) {
 	i, err := s.store.Submit(ctx, s.prefix+id, s.run(run))
 	if i.ID != "" || err == nil {
 		i = s.info(i)
@@ -257,11 +258,11 @@ func (s *scope) Submit(ctx context.Context, id string, run NewRun) (RunInfo, err
 	return i, s.err(err)
 }
 
-func (s *scope) Answer(ctx context.Context, id string, answers ...Answer) error {
-	return s.err(s.store.Answer(ctx, s.prefix+id, answers...))
+func (s *scope) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	return s.err(s.store.Reply(ctx, s.prefix+id, answers...))
 }
 
-func (s *scope) Stop(ctx context.Context, id string, how StopRequest) error {
+func (s *scope) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	return s.err(s.store.Stop(ctx, s.prefix+id, how))
 }
 
@@ -273,17 +274,17 @@ func (s *scope) Remove(ctx context.Context, id string, force bool) error {
 	return s.err(s.store.Remove(ctx, s.prefix+id, force))
 }
 
-func (s *scope) Sweep(ctx context.Context, limit int) (Swept, error) {
+func (s *scope) Sweep(ctx context.Context, limit int) (runs.Swept, error) {
 	return s.store.Sweep(ctx, limit)
 }
 
 // scopedLease is the lease of a run of a tenant.
 type scopedLease struct {
-	Lease
+	runs.Lease
 	scope *scope
 }
 
-func (l *scopedLease) Info() RunInfo { return l.scope.info(l.Lease.Info()) }
+func (l *scopedLease) Info() runs.Info { return l.scope.info(l.Lease.Info()) }
 
 func (l *scopedLease) Get(ctx context.Context, id string) ([]byte, bool, error) {
 	data, exists, err := l.Lease.Get(ctx, l.scope.prefix+id)
@@ -313,8 +314,8 @@ func (l *scopedLease) RemoveRecords(ctx context.Context, id string) error {
 
 func (l *scopedLease) Renew(ctx context.Context) error { return l.scope.err(l.Lease.Renew(ctx)) }
 
-func (l *scopedLease) Answers(ctx context.Context) ([]Answer, error) {
-	answers, err := l.Lease.Answers(ctx)
+func (l *scopedLease) Replies(ctx context.Context) ([]runs.Reply, error) {
+	answers, err := l.Lease.Replies(ctx)
 	for i := range answers { // of a run that has ended
 		if id, ok := strings.CutPrefix(answers[i].By, "run "+l.scope.prefix); ok {
 			answers[i].By = "run " + id
@@ -323,7 +324,7 @@ func (l *scopedLease) Answers(ctx context.Context) ([]Answer, error) {
 	return answers, l.scope.err(err)
 }
 
-func (l *scopedLease) Settle(ctx context.Context, settlement Settlement) error {
+func (l *scopedLease) Settle(ctx context.Context, settlement runs.Settlement) error {
 	settlement.Children = slices.Clone(settlement.Children)
 	for i := range settlement.Children {
 		c := &settlement.Children[i]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestScope_Conforms(t *testing.T) {
@@ -19,8 +20,8 @@ func TestScope_KeepsTenantsApart(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	files, err := checkpoint.NewFileStore(t.TempDir())
 	require.NoError(t, err)
-	for _, below := range []checkpoint.RunStore{store, files} {
-		checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return checkpoint.Scope(below, name) })
+	for _, below := range []runs.Store{store, files} {
+		checkpointtest.Tenants(t, func(name string) runs.Store { return checkpoint.Scope(below, name) })
 	}
 	_, ok := checkpoint.As[*checkpoint.MemoryStore](checkpoint.Scope(store, "a"))
 	require.True(t, ok)

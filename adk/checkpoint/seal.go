@@ -18,6 +18,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // Keys are the master keys of a sealed store. Its methods must be safe for concurrent use.
@@ -71,7 +72,7 @@ var (
 //
 // To rotate keys, return a new one from Current and keep the old ones until [Reseal] has rewritten what they sealed. To
 // make a tenant's data unreadable, give the tenant a store with keys of its own, and forget them.
-func Seal(store RunStore, keys Keys) RunStore { return &sealed{store: store, keys: keys} }
+func Seal(store runs.Store, keys Keys) runs.Store { return &sealed{store: store, keys: keys} }
 
 // SealOptions configures [SealWith].
 type SealOptions struct {
@@ -86,7 +87,7 @@ type SealOptions struct {
 }
 
 // SealWith is [Seal] with options. It panics if they are bad.
-func SealWith(store RunStore, keys Keys, options SealOptions) RunStore {
+func SealWith(store runs.Store, keys Keys, options SealOptions) runs.Store {
 	if n := len(options.HashIDs); n > 0 && n < leastHashKey {
 		panic(fmt.Sprintf("checkpoint: SealOptions.HashIDs has %d bytes; at least %d are needed", n, leastHashKey))
 	}
@@ -96,7 +97,7 @@ func SealWith(store RunStore, keys Keys, options SealOptions) RunStore {
 const leastHashKey = 16
 
 type sealed struct {
-	store RunStore
+	store runs.Store
 	keys  Keys
 	// hashKey is nil if IDs are stored as they are.
 	hashKey []byte
@@ -202,7 +203,7 @@ func (s *sealed) open(kind, id string, data []byte) (value []byte, err error) {
 		return nil, ErrNotSealed
 	}
 	if v := data[len(sealMagic)]; v != sealVersion {
-		return nil, fmt.Errorf("%w: it is sealed in format %d", ErrNewerFormat, v)
+		return nil, fmt.Errorf("%w: it is sealed in format %d", runs.ErrNewerFormat, v)
 	}
 	rest := data[head:]
 	n := int(data[head-1])
@@ -269,7 +270,7 @@ func (s *sealed) openText(kind, id, text string) (string, error) {
 }
 
 // points seals questions.
-func (s *sealed) points(id string, points []WaitPoint) (_ []WaitPoint, err error) {
+func (s *sealed) points(id string, points []runs.Question) (_ []runs.Question, err error) {
 	points = slices.Clone(points)
 	for i := range points {
 		p := &points[i]
@@ -290,7 +291,7 @@ func (s *sealed) points(id string, points []WaitPoint) (_ []WaitPoint, err error
 }
 
 // info opens the questions of a run.
-func (s *sealed) info(i RunInfo) (_ RunInfo, err error) {
+func (s *sealed) info(i runs.Info) (_ runs.Info, err error) {
 	i.Waiting = slices.Clone(i.Waiting)
 	for k := range i.Waiting {
 		p := &i.Waiting[k]
@@ -313,7 +314,7 @@ func (s *sealed) info(i RunInfo) (_ RunInfo, err error) {
 
 // err opens what an error shows of a run.
 func (s *sealed) err(err error) error {
-	var state *RunError
+	var state *runs.Error
 	if !errors.As(err, &state) {
 		return err
 	}
@@ -321,11 +322,11 @@ func (s *sealed) err(err error) error {
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
-	return &RunError{Err: state.Err, Info: info}
+	return &runs.Error{Err: state.Err, Info: info}
 }
 
 // run seals the beginning of a run's journal.
-func (s *sealed) run(id string, r NewRun) (_ NewRun, err error) {
+func (s *sealed) run(id string, r runs.Spec) (_ runs.Spec, err error) {
 	r.Records, r.Parent, r.Key = slices.Clone(r.Records), s.name(r.Parent), s.name(r.Key)
 	for i := range r.Records {
 		if r.Records[i], err = s.seal(sealedRecord, id, r.Records[i]); err != nil {
@@ -365,7 +366,7 @@ func (s *sealed) Delete(ctx context.Context, id string) error {
 	return s.store.Delete(ctx, id)
 }
 
-func (s *sealed) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+func (s *sealed) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[runs.Listed, error] {
 	return s.store.ListCheckPoints(ctx, prefix)
 }
 
@@ -401,7 +402,7 @@ func (s *sealed) RemoveRecords(ctx context.Context, id string) error {
 	return s.store.RemoveRecords(ctx, id)
 }
 
-func (s *sealed) lease(l Lease, err error) (Lease, error) {
+func (s *sealed) lease(l runs.Lease, err error) (runs.Lease, error) {
 	if err != nil {
 		return nil, s.err(err)
 	}
@@ -409,7 +410,7 @@ func (s *sealed) lease(l Lease, err error) (Lease, error) {
 	return &sealedLease{l, s, info, err}, nil
 }
 
-func (s *sealed) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+func (s *sealed) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	id = s.name(id)
 	if req.Create != nil {
 		run, err := s.run(id, *req.Create)
@@ -421,15 +422,15 @@ func (s *sealed) Acquire(ctx context.Context, id string, req LeaseRequest) (Leas
 	return s.lease(s.store.Acquire(ctx, id, req))
 }
 
-func (s *sealed) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
+func (s *sealed) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	return s.lease(s.store.AcquireDue(ctx, req, due))
 }
 
-func (s *sealed) Inspect(ctx context.Context, id string) (RunInfo, bool, error) {
+func (s *sealed) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
 	id = s.name(id)
 	i, exists, err := s.store.Inspect(ctx, id)
 	if err != nil || !exists {
-		return RunInfo{}, false, err
+		return runs.Info{}, false, err
 	}
 	i, err = s.info(i)
 	return i, err == nil, err
@@ -444,8 +445,8 @@ func (s *sealed) Result(ctx context.Context, id string) ([]byte, error) {
 	return s.open(sealedResult, id, data)
 }
 
-func (s *sealed) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
-	return func(yield func(RunInfo, error) bool) {
+func (s *sealed) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
+	return func(yield func(runs.Info, error) bool) {
 		for i, err := range s.store.List(ctx, s.query(q)) {
 			if err == nil {
 				i, err = s.info(i)
@@ -457,21 +458,21 @@ func (s *sealed) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
 	}
 }
 
-func (s *sealed) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+func (s *sealed) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	return s.store.Count(ctx, s.query(q))
 }
 
 // query names what is looked for as the store does.
-func (s *sealed) query(q Query) Query {
+func (s *sealed) query(q runs.Query) runs.Query {
 	q.Parent, q.Key = s.name(q.Parent), s.name(q.Key)
 	return q
 }
 
-func (s *sealed) Submit(ctx context.Context, id string, run NewRun) (RunInfo, error) {
+func (s *sealed) Submit(ctx context.Context, id string, run runs.Spec) (runs.Info, error) {
 	id = s.name(id)
 	run, err := s.run(id, run)
 	if err != nil {
-		return RunInfo{}, err
+		return runs.Info{}, err
 	}
 	i, err := s.store.Submit(ctx, id, run)
 	opened, openErr := s.info(i)
@@ -481,7 +482,7 @@ func (s *sealed) Submit(ctx context.Context, id string, run NewRun) (RunInfo, er
 	return opened, s.err(err)
 }
 
-func (s *sealed) Answer(ctx context.Context, id string, answers ...Answer) (err error) {
+func (s *sealed) Reply(ctx context.Context, id string, answers ...runs.Reply) (err error) {
 	id = s.name(id)
 	answers = slices.Clone(answers)
 	for i := range answers {
@@ -489,10 +490,10 @@ func (s *sealed) Answer(ctx context.Context, id string, answers ...Answer) (err 
 			return err
 		}
 	}
-	return s.err(s.store.Answer(ctx, id, answers...))
+	return s.err(s.store.Reply(ctx, id, answers...))
 }
 
-func (s *sealed) Stop(ctx context.Context, id string, how StopRequest) error {
+func (s *sealed) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	id = s.name(id)
 	return s.err(s.store.Stop(ctx, id, how))
 }
@@ -507,20 +508,20 @@ func (s *sealed) Remove(ctx context.Context, id string, force bool) error {
 	return s.store.Remove(ctx, id, force)
 }
 
-func (s *sealed) Sweep(ctx context.Context, limit int) (Swept, error) {
+func (s *sealed) Sweep(ctx context.Context, limit int) (runs.Swept, error) {
 	return s.store.Sweep(ctx, limit)
 }
 
 // sealedLease is the lease of a run whose values are sealed.
 type sealedLease struct {
-	Lease
+	runs.Lease
 	sealed *sealed
-	info   RunInfo
+	info   runs.Info
 	// broken is the reason for which the questions of the run cannot be read.
 	broken error
 }
 
-func (l *sealedLease) Info() RunInfo { return l.info }
+func (l *sealedLease) Info() runs.Info { return l.info }
 
 func (l *sealedLease) Get(ctx context.Context, id string) ([]byte, bool, error) {
 	id = l.sealed.name(id)
@@ -562,8 +563,8 @@ func (l *sealedLease) RemoveRecords(ctx context.Context, id string) error {
 	return l.Lease.RemoveRecords(ctx, l.sealed.name(id))
 }
 
-func (l *sealedLease) Answers(ctx context.Context) ([]Answer, error) {
-	answers, err := l.Lease.Answers(ctx)
+func (l *sealedLease) Replies(ctx context.Context) ([]runs.Reply, error) {
+	answers, err := l.Lease.Replies(ctx)
 	if err != nil || l.broken != nil {
 		return nil, errors.Join(err, l.broken)
 	}
@@ -575,7 +576,7 @@ func (l *sealedLease) Answers(ctx context.Context) ([]Answer, error) {
 	return answers, nil
 }
 
-func (l *sealedLease) Settle(ctx context.Context, end Settlement) (err error) {
+func (l *sealedLease) Settle(ctx context.Context, end runs.Settlement) (err error) {
 	id, s := l.info.ID, l.sealed
 	if end.Checkpoint != nil {
 		if end.Checkpoint, err = s.seal(sealedCheckpoint, id, end.Checkpoint); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 var testKey = bytes.Repeat([]byte{7}, 32)
@@ -37,23 +38,23 @@ func TestSeal_ShowsNothingOfARun(t *testing.T) {
 	plain := checkpoint.NewMemoryStore()
 	s := checkpoint.Seal(plain, checkpoint.OneKey("1", testKey))
 	const secret = "the secret"
-	_, err := s.Submit(t.Context(), "run", checkpoint.NewRun{Records: [][]byte{[]byte(secret)}})
+	_, err := s.Submit(t.Context(), "run", runs.Spec{Records: [][]byte{[]byte(secret)}})
 	require.NoError(t, err)
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{})
 	require.NoError(t, err)
 	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte(secret)))
-	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte(secret),
-		Waiting: []checkpoint.WaitPoint{{ID: "q", Summary: secret, Info: []byte(`"` + secret + `"`), For: []string{"ana"}}}}))
-	require.NoError(t, s.Answer(t.Context(), "run", checkpoint.Answer{Point: "q", Data: []byte(secret)}))
+	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Checkpoint: []byte(secret),
+		Waiting: []runs.Question{{ID: "q", Summary: secret, Info: []byte(`"` + secret + `"`), For: []string{"ana"}}}}))
+	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{Point: "q", Data: []byte(secret)}))
 	records, err := plain.ReadRecords(t.Context(), "run")
 	require.NoError(t, err)
 	data, _, err := plain.Get(t.Context(), "run")
 	require.NoError(t, err)
 	info, _, err := plain.Inspect(t.Context(), "run")
 	require.NoError(t, err)
-	raw, err := plain.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
+	raw, err := plain.Acquire(t.Context(), "run", runs.LeaseRequest{})
 	require.NoError(t, err)
-	answers, err := raw.Answers(t.Context())
+	answers, err := raw.Replies(t.Context())
 	require.NoError(t, err)
 	for _, shown := range append(records, data, info.Waiting[0].Info, []byte(info.Waiting[0].Summary), answers[0].Data) {
 		require.NotContains(t, string(shown), secret)
@@ -97,7 +98,7 @@ func TestSeal_RefusesWhatWasChanged(t *testing.T) {
 	require.ErrorIs(t, err, checkpoint.ErrSealBroken)
 	_, _, err = checkpoint.Seal(plain, checkpoint.OneKey("2", other)).Get(t.Context(), "a")
 	require.ErrorContains(t, err, `key "1"`)
-	require.NotErrorIs(t, err, checkpoint.ErrNotFound)
+	require.NotErrorIs(t, err, runs.ErrNotFound)
 	rotated := checkpoint.Seal(plain, rotating{old, checkpoint.OneKey("2", other)})
 	got, _, err := rotated.Get(t.Context(), "a")
 	require.NoError(t, err)
@@ -134,9 +135,9 @@ func TestSealWith_HashesIDs(t *testing.T) {
 	plain := checkpoint.NewMemoryStore()
 	s := checkpoint.SealWith(plain, checkpoint.OneKey("1", testKey), checkpoint.SealOptions{HashIDs: testKey})
 	const secret = "customer 17"
-	_, err := s.Submit(t.Context(), secret, checkpoint.NewRun{Key: secret, Records: [][]byte{[]byte("begin")}})
+	_, err := s.Submit(t.Context(), secret, runs.Spec{Key: secret, Records: [][]byte{[]byte("begin")}})
 	require.NoError(t, err)
-	l, err := s.Acquire(t.Context(), secret, checkpoint.LeaseRequest{})
+	l, err := s.Acquire(t.Context(), secret, runs.LeaseRequest{})
 	require.NoError(t, err)
 	hash := l.Info().ID
 	require.Regexp(t, `^~[A-Za-z0-9_-]{43}$`, hash)
@@ -146,20 +147,20 @@ func TestSealWith_HashesIDs(t *testing.T) {
 	records, err := l.ReadRecords(t.Context(), hash)
 	require.NoError(t, err)
 	require.Len(t, records, 3)
-	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte("here"),
-		DropRecords: true, Waiting: []checkpoint.WaitPoint{{ID: "q"}},
-		Children: []checkpoint.ChildRun{{ID: secret + "/child", Run: checkpoint.NewRun{Parent: secret, ParentPoint: "q"}}}}))
+	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Checkpoint: []byte("here"),
+		DropRecords: true, Waiting: []runs.Question{{ID: "q"}},
+		Children: []runs.Child{{ID: secret + "/child", Run: runs.Spec{Parent: secret, ParentPoint: "q"}}}}))
 	n := 0
-	for info, err := range plain.List(t.Context(), checkpoint.Query{}) {
+	for info, err := range plain.List(t.Context(), runs.Query{}) {
 		require.NoError(t, err)
 		require.NotContains(t, info.ID+info.Parent+info.Key, "customer")
 		n++
 	}
 	require.Equal(t, 2, n)
-	counts, err := s.Count(t.Context(), checkpoint.Query{Parent: secret})
+	counts, err := s.Count(t.Context(), runs.Query{Parent: secret})
 	require.NoError(t, err)
-	require.Equal(t, map[checkpoint.Status]int64{checkpoint.Ready: 1}, counts)
-	for info, err := range s.List(t.Context(), checkpoint.Query{Key: secret}) {
+	require.Equal(t, map[runs.Status]int64{runs.Ready: 1}, counts)
+	for info, err := range s.List(t.Context(), runs.Query{Key: secret}) {
 		require.NoError(t, err)
 		require.Equal(t, hash, info.ID)
 	}
@@ -167,11 +168,11 @@ func TestSealWith_HashesIDs(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, exists)
 	require.Equal(t, "here", string(data))
-	require.NoError(t, s.Answer(t.Context(), hash, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+	require.NoError(t, s.Reply(t.Context(), hash, runs.Reply{Point: "q", Data: []byte("yes")}))
 	info, exists, err := s.Inspect(t.Context(), secret)
 	require.NoError(t, err)
 	require.True(t, exists)
-	require.Equal(t, checkpoint.Ready, info.Status)
+	require.Equal(t, runs.Ready, info.Status)
 	require.NoError(t, s.Remove(t.Context(), secret, false))
 	require.Panics(t, func() {
 		checkpoint.SealWith(plain, checkpoint.OneKey("1", testKey), checkpoint.SealOptions{HashIDs: []byte("short")})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // Blobs keeps large values by their names, which are two parts of letters and digits with a slash between them. A value
@@ -24,7 +25,7 @@ import (
 type Blobs interface {
 	// Put stores a value, whole or not at all. If there is one with the name, it is the same, and stays.
 	Put(ctx context.Context, name string, data []byte) error
-	// Get returns a value, and an error that matches [ErrNotFound] if there is none.
+	// Get returns a value, and an error that matches [runs.ErrNotFound] if there is none.
 	Get(ctx context.Context, name string) ([]byte, error)
 	// Delete removes a value. That there is none is no error.
 	Delete(ctx context.Context, name string) error
@@ -46,10 +47,10 @@ var ErrBlobDamaged = errors.New("the value is not the one that was stored")
 // place of which another store gets a name, a length and a SHA-256. Answers and questions stay in that store. RunInfo.Bytes
 // counts what is in that store.
 //
-// A value is put before what refers to it is written. [RunStore.Remove] deletes those of a run, and [RunStore.Sweep] those
+// A value is put before what refers to it is written. [runs.Store.Remove] deletes those of a run, and [runs.Store.Sweep] those
 // that nothing refers to any more, when they are an hour old; it lists all of them. It panics if an argument is missing, or
 // the size is below 512.
-func Spill(store RunStore, blobs Blobs, size int) RunStore {
+func Spill(store runs.Store, blobs Blobs, size int) runs.Store {
 	if store == nil || blobs == nil || size < leastSpill {
 		panic(fmt.Sprintf("checkpoint: Spill needs a store, blobs, and a size of %d or more", leastSpill))
 	}
@@ -73,7 +74,7 @@ type spilled struct {
 }
 
 type spilling struct {
-	store RunStore
+	store runs.Store
 	blobs Blobs
 	size  int
 }
@@ -170,7 +171,7 @@ func (s *spilling) Set(ctx context.Context, id string, checkPoint []byte) error 
 
 func (s *spilling) Delete(ctx context.Context, id string) error { return s.store.Delete(ctx, id) }
 
-func (s *spilling) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+func (s *spilling) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[runs.Listed, error] {
 	return s.store.ListCheckPoints(ctx, prefix)
 }
 
@@ -202,7 +203,7 @@ func (s *spilling) RemoveRecords(ctx context.Context, id string) error {
 	return s.store.RemoveRecords(ctx, id)
 }
 
-func (s *spilling) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+func (s *spilling) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	if req.Create != nil {
 		run := *req.Create
 		var err error
@@ -214,18 +215,18 @@ func (s *spilling) Acquire(ctx context.Context, id string, req LeaseRequest) (Le
 	return s.lease(s.store.Acquire(ctx, id, req))
 }
 
-func (s *spilling) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
+func (s *spilling) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	return s.lease(s.store.AcquireDue(ctx, req, due))
 }
 
-func (s *spilling) lease(l Lease, err error) (Lease, error) {
+func (s *spilling) lease(l runs.Lease, err error) (runs.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &spillingLease{l, s}, nil
 }
 
-func (s *spilling) Inspect(ctx context.Context, id string) (RunInfo, bool, error) {
+func (s *spilling) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
 	return s.store.Inspect(ctx, id)
 }
 
@@ -237,26 +238,26 @@ func (s *spilling) Result(ctx context.Context, id string) ([]byte, error) {
 	return s.get(ctx, id, data)
 }
 
-func (s *spilling) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
+func (s *spilling) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	return s.store.List(ctx, q)
 }
 
-func (s *spilling) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+func (s *spilling) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	return s.store.Count(ctx, q)
 }
 
-func (s *spilling) Submit(ctx context.Context, id string, run NewRun) (_ RunInfo, err error) {
+func (s *spilling) Submit(ctx context.Context, id string, run runs.Spec) (_ runs.Info, err error) {
 	if run.Records, err = s.putAll(ctx, id, run.Records); err != nil {
-		return RunInfo{}, err
+		return runs.Info{}, err
 	}
 	return s.store.Submit(ctx, id, run)
 }
 
-func (s *spilling) Answer(ctx context.Context, id string, answers ...Answer) error {
-	return s.store.Answer(ctx, id, answers...)
+func (s *spilling) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	return s.store.Reply(ctx, id, answers...)
 }
 
-func (s *spilling) Stop(ctx context.Context, id string, how StopRequest) error {
+func (s *spilling) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	return s.store.Stop(ctx, id, how)
 }
 
@@ -283,7 +284,7 @@ func (s *spilling) Remove(ctx context.Context, id string, force bool) error {
 }
 
 // Sweep removes runs that have expired, and then large values that nothing refers to.
-func (s *spilling) Sweep(ctx context.Context, limit int) (Swept, error) {
+func (s *spilling) Sweep(ctx context.Context, limit int) (runs.Swept, error) {
 	swept, err := s.store.Sweep(ctx, limit)
 	if err != nil || swept.More {
 		return swept, err
@@ -321,7 +322,7 @@ func (s *spilling) Sweep(ctx context.Context, limit int) (Swept, error) {
 func (s *spilling) used(ctx context.Context, old map[string][]string) (used map[string]bool, err error) {
 	used = map[string]bool{}
 	ids := map[string]bool{}
-	for info, err := range s.store.List(ctx, Query{}) {
+	for info, err := range s.store.List(ctx, runs.Query{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -346,7 +347,7 @@ func (s *spilling) used(ctx context.Context, old map[string][]string) (used map[
 			return nil, err
 		}
 		result, err := s.store.Result(ctx, id)
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		if err != nil && !errors.Is(err, runs.ErrNotFound) {
 			return nil, err
 		}
 		for _, value := range append(values, data, result) {
@@ -360,7 +361,7 @@ func (s *spilling) used(ctx context.Context, old map[string][]string) (used map[
 
 // spillingLease is the lease of a run whose large values are kept elsewhere.
 type spillingLease struct {
-	Lease
+	runs.Lease
 	spill *spilling
 }
 
@@ -392,7 +393,7 @@ func (l *spillingLease) ReadRecords(ctx context.Context, id string) ([][]byte, e
 	return l.spill.getAll(ctx, id, all)
 }
 
-func (l *spillingLease) Settle(ctx context.Context, end Settlement) (err error) {
+func (l *spillingLease) Settle(ctx context.Context, end runs.Settlement) (err error) {
 	id := l.Info().ID
 	if end.Checkpoint != nil {
 		if end.Checkpoint, err = l.spill.put(ctx, id, end.Checkpoint); err != nil {

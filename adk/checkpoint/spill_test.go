@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // What is elsewhere does not count in RunInfo.Bytes, which a rule about 4 MiB looks at: larger ones are.
@@ -36,10 +37,10 @@ func TestSpill_KeepsLargeValuesElsewhereAndRemovesThem(t *testing.T) {
 		plain, blobs := checkpoint.NewMemoryStore(), checkpoint.NewMemoryBlobs()
 		s := checkpoint.Spill(plain, blobs, 1024)
 		large := func(c string) []byte { return []byte(strings.Repeat(c, 2000)) }
-		hold := func(id string) checkpoint.Lease {
-			_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Records: [][]byte{large("b" + id)}})
+		hold := func(id string) runs.Lease {
+			_, err := s.Submit(t.Context(), id, runs.Spec{Records: [][]byte{large("b" + id)}})
 			require.NoError(t, err)
-			l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{TTL: 24 * time.Hour})
+			l, err := s.Acquire(t.Context(), id, runs.LeaseRequest{TTL: 24 * time.Hour})
 			require.NoError(t, err)
 			return l
 		}
@@ -57,10 +58,10 @@ func TestSpill_KeepsLargeValuesElsewhereAndRemovesThem(t *testing.T) {
 		}
 		require.Len(t, namesOf(t, blobs), 3)
 
-		require.NoError(t, a.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: large("c"),
-			DropRecords: true, Waiting: []checkpoint.WaitPoint{{ID: "q"}}}))
+		require.NoError(t, a.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Checkpoint: large("c"),
+			DropRecords: true, Waiting: []runs.Question{{ID: "q"}}}))
 		b := hold("b")
-		require.NoError(t, b.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, Result: large("d"), DropRecords: true,
+		require.NoError(t, b.Settle(t.Context(), runs.Settlement{Status: runs.Done, Result: large("d"), DropRecords: true,
 			Keep: 3 * time.Hour}))
 		sweep := func() {
 			_, err := s.Sweep(t.Context(), 100)
@@ -122,7 +123,7 @@ func TestSpill_DeletesNothingThatIsPutMeanwhile(t *testing.T) {
 
 		blobs.do = func() {
 			put()
-			_, err := s.Submit(t.Context(), "a", checkpoint.NewRun{})
+			_, err := s.Submit(t.Context(), "a", runs.Spec{})
 			require.NoError(t, err)
 		}
 		require.NoError(t, s.Remove(t.Context(), "a", true))
@@ -140,7 +141,7 @@ func TestSpill_RefusesWhatIsDamagedOrGone(t *testing.T) {
 	require.ErrorIs(t, err, checkpoint.ErrBlobDamaged)
 	require.NoError(t, blobs.Delete(t.Context(), name))
 	_, _, err = s.Get(t.Context(), "a")
-	require.ErrorIs(t, err, checkpoint.ErrNotFound)
+	require.ErrorIs(t, err, runs.ErrNotFound)
 	require.Panics(t, func() { checkpoint.Spill(plain, blobs, 100) })
 	require.Panics(t, func() { checkpoint.Spill(plain, nil, 512) })
 }
@@ -168,6 +169,6 @@ func TestFileBlobs_KeepValues(t *testing.T) {
 		require.NoError(t, again.Delete(t.Context(), "run/a"))
 	}
 	_, err = again.Get(t.Context(), "run/a")
-	require.ErrorIs(t, err, checkpoint.ErrNotFound)
+	require.ErrorIs(t, err, runs.ErrNotFound)
 	require.Error(t, b.Put(t.Context(), "../out", nil))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // Rule distributed/F18.
@@ -31,16 +32,16 @@ func TestStop_TheLastOfTwoInARowArrives(t *testing.T) {
 	store, err := checkpoint.NewFileStore(t.TempDir())
 	require.NoError(t, err)
 	for range 50 {
-		l, err := store.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+		l, err := store.Acquire(t.Context(), "run", runs.LeaseRequest{Create: &runs.Spec{}})
 		require.NoError(t, err)
-		require.NoError(t, store.Stop(t.Context(), "run", checkpoint.StopRequest{Reason: "when it suits"}))
-		require.NoError(t, store.Stop(t.Context(), "run", checkpoint.StopRequest{Reason: "now", Immediate: true}))
-		var last checkpoint.StopRequest
+		require.NoError(t, store.Stop(t.Context(), "run", runs.StopRequest{Reason: "when it suits"}))
+		require.NoError(t, store.Stop(t.Context(), "run", runs.StopRequest{Reason: "now", Immediate: true}))
+		var last runs.StopRequest
 		for len(l.Stops()) > 0 {
 			last = <-l.Stops()
 		}
 		require.Equal(t, "now", last.Reason)
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done}))
+		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Done}))
 		require.NoError(t, store.Remove(t.Context(), "run", false))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 )
 
 var (
@@ -130,7 +131,7 @@ func TestErrors_NameTheID(t *testing.T) {
 	for name, s := range map[string]interface {
 		checkpoint.Store
 		checkpoint.Deleter
-		checkpoint.Journal
+		runs.Journal
 	}{"memory": checkpoint.NewMemoryStore(), "file": file} {
 		t.Run(name, func(t *testing.T) {
 			_, _, getErr := s.Get(ctx, "the\nid")

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // What wrappers pass on of what the store below them offers besides RunStore. (S1)
 
 // Wake implements Waker, as far as the store of all tenants does.
-func (s *scope) Wake(ctx context.Context, due Due) <-chan struct{} {
-	waker, ok := As[Waker](s.store)
+func (s *scope) Wake(ctx context.Context, due runs.Due) <-chan struct{} {
+	waker, ok := As[runs.Waker](s.store)
 	if !ok {
 		return nil
 	}
-	in := Due{Queues: slices.Clone(due.Queues), Agents: slices.Clone(due.Agents)}
+	in := runs.Due{Queues: slices.Clone(due.Queues), Agents: slices.Clone(due.Agents)}
 	for i := range in.Queues {
 		in.Queues[i] = s.queueIn(in.Queues[i])
 	}
@@ -62,7 +62,7 @@ func (s *spilling) Rewrite(ctx context.Context, id string, f func(kind ValueKind
 }
 
 // rewriterOf is a store as one that can rewrite values.
-func rewriterOf(store RunStore) (Rewriter, error) {
+func rewriterOf(store runs.Store) (Rewriter, error) {
 	if r, ok := store.(Rewriter); ok {
 		return r, nil
 	}
@@ -70,10 +70,10 @@ func rewriterOf(store RunStore) (Rewriter, error) {
 }
 
 // Unwrap is the lease below, so that requests to stop are noticed as there.
-func (l *scopedLease) Unwrap() core.RunLease { return l.Lease }
+func (l *scopedLease) Unwrap() runs.Lease { return l.Lease }
 
 // Unwrap is the lease below, so that requests to stop are noticed as there.
-func (l *sealedLease) Unwrap() core.RunLease { return l.Lease }
+func (l *sealedLease) Unwrap() runs.Lease { return l.Lease }
 
 // Unwrap is the lease below, so that requests to stop are noticed as there.
-func (l *spillingLease) Unwrap() core.RunLease { return l.Lease }
+func (l *spillingLease) Unwrap() runs.Lease { return l.Lease }

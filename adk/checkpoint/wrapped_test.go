@@ -12,22 +12,23 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // waking is a store that wakes workers, and notes what for.
 type waking struct {
 	*checkpoint.MemoryStore
-	due  checkpoint.Due
+	due  runs.Due
 	wake chan struct{}
 }
 
-func (w *waking) Wake(_ context.Context, due checkpoint.Due) <-chan struct{} {
+func (w *waking) Wake(_ context.Context, due runs.Due) <-chan struct{} {
 	w.due = due
 	return w.wake
 }
 
 // everyWrapper is a store in all wrappers.
-func everyWrapper(t *testing.T, below checkpoint.RunStore, keys checkpoint.Keys) checkpoint.RunStore {
+func everyWrapper(t *testing.T, below runs.Store, keys checkpoint.Keys) runs.Store {
 	t.Helper()
 	blobs, err := checkpoint.NewFileBlobs(t.TempDir())
 	require.NoError(t, err)
@@ -40,18 +41,18 @@ func everyWrapper(t *testing.T, below checkpoint.RunStore, keys checkpoint.Keys)
 func TestWrappers_OfferWhatTheStoreBelowDoes(t *testing.T) {
 	below := &waking{MemoryStore: checkpoint.NewMemoryStore(), wake: make(chan struct{}, 1)}
 	store := everyWrapper(t, below, checkpoint.OneKey("1", testKey))
-	waker, ok := checkpoint.As[checkpoint.Waker](store)
+	waker, ok := checkpoint.As[runs.Waker](store)
 	require.True(t, ok)
-	require.NotNil(t, waker.Wake(t.Context(), checkpoint.Due{Queues: []string{"q"}, Agents: []string{"a"}}))
-	require.Equal(t, checkpoint.Due{Queues: []string{"4:acme:q"}, Agents: []string{"4:acme:a"}}, below.due)
+	require.NotNil(t, waker.Wake(t.Context(), runs.Due{Queues: []string{"q"}, Agents: []string{"a"}}))
+	require.Equal(t, runs.Due{Queues: []string{"4:acme:q"}, Agents: []string{"4:acme:a"}}, below.due)
 
-	lease, err := store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Agent: "a"}})
+	lease, err := store.Acquire(t.Context(), "1", runs.LeaseRequest{Create: &runs.Spec{Agent: "a"}})
 	require.NoError(t, err)
-	stops := make(chan checkpoint.StopRequest, 1)
+	stops := make(chan runs.StopRequest, 1)
 	before := runtime.NumGoroutine()
-	core.NotifyStops(lease, make(chan struct{}), func(how checkpoint.StopRequest) { stops <- how })
+	core.NotifyStops(lease, make(chan struct{}), func(how runs.StopRequest) { stops <- how })
 	require.Equal(t, before, runtime.NumGoroutine())
-	require.NoError(t, store.Stop(t.Context(), "1", checkpoint.StopRequest{Reason: "lunch"}))
+	require.NoError(t, store.Stop(t.Context(), "1", runs.StopRequest{Reason: "lunch"}))
 	require.Equal(t, "lunch", (<-stops).Reason)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -35,7 +36,7 @@ func (m *mortal) AppendRecord(ctx context.Context, id string, record []byte) err
 	return m.write(func() error { return m.MemoryStore.AppendRecord(ctx, id, record) })
 }
 
-func (m *mortal) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (l checkpoint.Lease, err error) {
+func (m *mortal) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (l runs.Lease, err error) {
 	err = m.write(func() error {
 		l, err = m.MemoryStore.Acquire(ctx, id, req)
 		return err
@@ -47,7 +48,7 @@ func (m *mortal) Acquire(ctx context.Context, id string, req checkpoint.LeaseReq
 }
 
 type mortalLease struct {
-	checkpoint.Lease
+	runs.Lease
 	m *mortal
 }
 
@@ -55,7 +56,7 @@ func (l *mortalLease) AppendRecord(ctx context.Context, id string, record []byte
 	return l.m.write(func() error { return l.Lease.AppendRecord(ctx, id, record) })
 }
 
-func (l *mortalLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
+func (l *mortalLease) Settle(ctx context.Context, s runs.Settlement) error {
 	return l.m.write(func() error { return l.Lease.Settle(ctx, s) })
 }
 
@@ -141,7 +142,7 @@ func dieAfter(t *testing.T, writes int64, next string) (survived bool) {
 		}
 	}
 	events, err := deskOf(t, store).Resume(t.Context(), "run", c.RunOption(HistoryOptions{}))
-	if errors.Is(err, checkpoint.ErrNotFound) { // it had not begun
+	if errors.Is(err, runs.ErrNotFound) { // it had not begun
 		events, err = deskOf(t, store).Query(t.Context(), "Hi", c.RunOption(HistoryOptions{}), adk.WithCheckPointID("run")), nil
 	}
 	require.NoError(t, err)
@@ -150,7 +151,7 @@ func dieAfter(t *testing.T, writes int64, next string) (survived bool) {
 
 	info, _, err := store.Inspect(t.Context(), "run")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Done, info.Status)
+	require.Equal(t, runs.Done, info.Status)
 	turns := 0
 	for turn, err := range c.Turns(t.Context()) {
 		require.NoError(t, err)

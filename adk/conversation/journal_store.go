@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // The records of a branch lie in segments: journals with so many records or bytes at most. A segment that is full is
@@ -34,8 +35,8 @@ const journalPrefix = "conversation/"
 // journalStore keeps conversations in journals. It has no state but what it remembers of them, and is safe for concurrent
 // use.
 type journalStore struct {
-	journal adk.CheckPointJournal
-	list    adk.CheckPointLister
+	journal runs.Journal
+	list    runs.Lister
 
 	mu sync.Mutex // guards last, read and readBytes
 	// last is the last segment of a branch that was seen, by its prefix. It may be behind.
@@ -124,17 +125,17 @@ func (s *journalStore) remember(id string, read readRecords) {
 // NewStore makes a store for conversations of a store for checkpoints, which must keep journals: those of package
 // adk/checkpoint do. So one store has both: in memory, in files, in a database. Nothing in it is rewritten: every
 // change appends a record, which is durable when the method returns. A change costs what it is long, and reading what is
-// read, however long the conversation is. [Store.List] needs a store that lists, too (adk.CheckPointLister), and reads
+// read, however long the conversation is. [Store.List] needs a store that lists, too (runs.Lister), and reads
 // a little of each conversation. A store that has a method Conversations() conversation.Store decides for itself.
 func NewStore(store adk.CheckPointStore) (Store, error) {
 	if own, ok := store.(interface{ Conversations() Store }); ok {
 		return own.Conversations(), nil
 	}
-	journal, ok := store.(adk.CheckPointJournal)
+	journal, ok := store.(runs.Journal)
 	if !ok {
 		return nil, fmt.Errorf("the store (%T) keeps no journals: use one that implements adk.CheckPointJournal", store)
 	}
-	lister, _ := store.(adk.CheckPointLister)
+	lister, _ := store.(runs.Lister)
 	return &journalStore{journal: journal, list: lister, last: map[string]int{}, read: map[string]readRecords{}}, nil
 }
 

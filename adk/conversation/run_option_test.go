@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/turnloop"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -299,12 +300,12 @@ func TestRunOption_OfATurnLoopEndsAPreemptedTurn(t *testing.T) {
 // cutOff is a store whose leases cannot be renewed.
 type cutOff struct{ *checkpoint.MemoryStore }
 
-func (s cutOff) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (s cutOff) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	l, err := s.MemoryStore.Acquire(ctx, id, req)
 	return cutOffLease{l}, err
 }
 
-type cutOffLease struct{ checkpoint.Lease }
+type cutOffLease struct{ runs.Lease }
 
 func (cutOffLease) Renew(context.Context) error { return errors.New("out of reach") }
 
@@ -324,6 +325,6 @@ func TestRunOption_ARunThatIsLostBeforeItsTurnBeginsSaysSo(t *testing.T) {
 			CheckPointStore: cutOff{checkpoint.NewMemoryStore()}})
 		talk := Open(slow{}, "talk").RunOption(HistoryOptions{})
 		_, err := finish(runner.Query(t.Context(), "hello", adk.WithCheckPointID("1"), talk))
-		require.ErrorIs(t, err, adk.ErrLeaseLost)
+		require.ErrorIs(t, err, runs.ErrLeaseLost)
 	})
 }

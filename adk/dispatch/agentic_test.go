@@ -14,6 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -57,7 +58,7 @@ func TestWork_AgenticAgentsSleepAskAndWaitForRuns(t *testing.T) {
 		require.NoError(t, err)
 		o, err := d.Wait(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Waiting, o.Status, "%v", o.Err)
+		require.Equal(t, runs.Waiting, o.Status, "%v", o.Err)
 		require.Equal(t, adk.QuestionTimer, o.Waiting[0].Kind)
 		time.Sleep(time.Hour + 5*time.Second)
 		o, err = d.Wait(t.Context(), "1")
@@ -65,15 +66,15 @@ func TestWork_AgenticAgentsSleepAskAndWaitForRuns(t *testing.T) {
 		require.Equal(t, adk.QuestionPlain, o.Waiting[0].Kind)
 		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "you may")
 		require.NoError(t, err)
-		require.NoError(t, d.Answer(t.Context(), "1", answer))
+		require.NoError(t, d.Reply(t.Context(), "1", answer))
 		time.Sleep(10 * time.Second)
 		o, err = d.Wait(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Done, o.Status, "%v", o.Err)
+		require.Equal(t, runs.Done, o.Status, "%v", o.Err)
 		require.Equal(t, "assistant: all done", adktest.Line(o.Result))
-		children, err := store.Count(t.Context(), checkpoint.Query{Parent: "1"})
+		children, err := store.Count(t.Context(), runs.Query{Parent: "1"})
 		require.NoError(t, err)
-		require.Equal(t, map[checkpoint.Status]int64{checkpoint.Done: 1}, children)
+		require.Equal(t, map[runs.Status]int64{runs.Done: 1}, children)
 	})
 }
 
@@ -90,6 +91,6 @@ func TestWork_ARunOnOtherMessagesCannotBeWaitedFor(t *testing.T) {
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		require.ErrorContains(t, waitFor(t, d, "1", checkpoint.Failed).Err, `a run of agent "child" cannot be waited for`)
+		require.ErrorContains(t, waitFor(t, d, "1", runs.Failed).Err, `a run of agent "child" cannot be waited for`)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 )
 
 // asker is a tool that asks a person, and is slow when it has an answer, for the first stops times.
@@ -89,19 +90,19 @@ func answerIsKept(t *testing.T, place, how string) {
 	require.NoError(t, err)
 	o, err := d.Stretch(t.Context(), "1")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Waiting, o.Status)
+	require.Equal(t, runs.Waiting, o.Status)
 	answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "yes")
 	require.NoError(t, err)
-	require.NoError(t, d.Answer(t.Context(), "1", answer))
+	require.NoError(t, d.Reply(t.Context(), "1", answer))
 	for i := range stops {
 		if how == "stopped" {
 			go func() {
 				time.Sleep(time.Second)
-				_ = d.Stop(t.Context(), "1", checkpoint.StopRequest{Immediate: true})
+				_ = d.Stop(t.Context(), "1", runs.StopRequest{Immediate: true})
 			}()
 			o, err = d.Stretch(t.Context(), "1")
 			require.NoError(t, err)
-			require.Equal(t, checkpoint.Paused, o.Status, fmt.Sprint(i, o.Err))
+			require.Equal(t, runs.Paused, o.Status, fmt.Sprint(i, o.Err))
 			require.NoError(t, d.Continue(t.Context(), "1"))
 			continue
 		}
@@ -110,11 +111,11 @@ func answerIsKept(t *testing.T, place, how string) {
 		cancel()
 		info, _, err := d.Inspect(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, info.Status)
+		require.Equal(t, runs.Ready, info.Status)
 	}
 	o, err = d.Stretch(t.Context(), "1")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Done, o.Status, o.Waiting)
+	require.Equal(t, runs.Done, o.Status, o.Waiting)
 	asked := questions.Load()
 	require.EqualValues(t, 1, asked, "the question was asked %d times", asked)
 }
@@ -125,22 +126,22 @@ type answeredMeanwhile struct {
 	answer func()
 }
 
-func (s *answeredMeanwhile) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
+func (s *answeredMeanwhile) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	l, err := s.MemoryStore.AcquireDue(ctx, req, due)
-	if err != nil || l.Info().Status != checkpoint.Waiting {
+	if err != nil || l.Info().Status != runs.Waiting {
 		return l, err
 	}
 	return &answeredLease{Lease: l, answer: sync.OnceFunc(s.answer)}, nil
 }
 
 type answeredLease struct {
-	checkpoint.Lease
+	runs.Lease
 	answer func()
 }
 
-func (l *answeredLease) Answers(ctx context.Context) ([]checkpoint.Answer, error) {
+func (l *answeredLease) Replies(ctx context.Context) ([]runs.Reply, error) {
 	defer l.answer()
-	return l.Lease.Answers(ctx)
+	return l.Lease.Replies(ctx)
 }
 
 // TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed: a timer of the run ends, and while a worker takes it somebody
@@ -171,16 +172,16 @@ func TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed(t *testing.T) {
 				if q.Kind == adk.QuestionPlain {
 					answer, err := adk.EncodeAnswer(q.ID, "blue")
 					require.NoError(t, err)
-					require.NoError(t, d.Answer(t.Context(), "1", answer))
+					require.NoError(t, d.Reply(t.Context(), "1", answer))
 					answers++
 				}
 			}
 		}
 		_, err = d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		waitFor(t, d, "1", checkpoint.Waiting)
+		waitFor(t, d, "1", runs.Waiting)
 		time.Sleep(2 * time.Minute)
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 		require.Equal(t, 1, answers)
 		require.Equal(t, 1, asked)
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -75,18 +76,18 @@ func TestAsRun_WakesAParentThatWasResumedForSomethingElse(t *testing.T) {
 				_, err := d.Submit(t.Context(), jobOf("1", "parent"))
 				require.NoError(t, err)
 				time.Sleep(time.Hour + time.Minute)
-				o := waitFor(t, d, "1", checkpoint.Waiting)
+				o := waitFor(t, d, "1", runs.Waiting)
 				for _, p := range o.Waiting {
 					if p.Kind == adk.QuestionPlain {
-						answer, err := adk.EncodeAnswer(p.ID, adk.JSONAnswer(`"yes"`))
+						answer, err := adk.EncodeAnswer(p.ID, runs.JSONReply(`"yes"`))
 						require.NoError(t, err)
-						require.NoError(t, d.Answer(t.Context(), "1", answer))
+						require.NoError(t, d.Reply(t.Context(), "1", answer))
 					}
 				}
 				time.Sleep(time.Minute)
-				require.Len(t, waitFor(t, d, "1", checkpoint.Waiting).Waiting, 1)
+				require.Len(t, waitFor(t, d, "1", runs.Waiting).Waiting, 1)
 				time.Sleep(2*time.Hour - time.Minute) // a minute before the child ends: 3 h and a minute have passed
-				require.Contains(t, waitFor(t, d, "1", checkpoint.Done).Result.Content, "done: worked")
+				require.Contains(t, waitFor(t, d, "1", runs.Done).Result.Content, "done: worked")
 			})
 		})
 	}
@@ -95,7 +96,7 @@ func TestAsRun_WakesAParentThatWasResumedForSomethingElse(t *testing.T) {
 // mute is a store that a worker cannot give answers to.
 type mute struct{ *checkpoint.MemoryStore }
 
-func (mute) Answer(context.Context, string, ...checkpoint.Answer) error {
+func (mute) Reply(context.Context, string, ...runs.Reply) error {
 	return errors.New("out of reach")
 }
 
@@ -120,6 +121,6 @@ func TestAsRun_WakesAParentThatWasBusyWhenTheChildEnded(t *testing.T) {
 		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
 		require.NoError(t, err)
 		time.Sleep(65*time.Minute + 20*time.Second)
-		require.Equal(t, "done: done: worked slept", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+		require.Equal(t, "done: done: worked slept", waitFor(t, d, "1", runs.Done).Result.Content)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestWork_AClockThatIsOffDecidesNothing: the store's clock is ten minutes before or behind that of the worker, and
@@ -64,10 +65,10 @@ func clockIsOff(t *testing.T, off time.Duration) {
 	for _, c := range []struct {
 		id    string
 		after time.Duration
-		ends  checkpoint.Status
+		ends  runs.Status
 	}{
-		{"sleep", time.Hour, checkpoint.Done}, {"ask", 2 * time.Hour, checkpoint.Done},
-		{"fail", 3 * time.Hour, checkpoint.Done}, {"wait", 4 * time.Hour, checkpoint.Failed},
+		{"sleep", time.Hour, runs.Done}, {"ask", 2 * time.Hour, runs.Done},
+		{"fail", 3 * time.Hour, runs.Done}, {"wait", 4 * time.Hour, runs.Failed},
 	} {
 		time.Sleep(59 * time.Minute)
 		info, _, err := store.Inspect(t.Context(), c.id)
@@ -97,7 +98,7 @@ type asked struct {
 	times atomic.Int64
 }
 
-func (a *asked) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
+func (a *asked) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	a.times.Add(1)
 	return a.MemoryStore.AcquireDue(ctx, req, due)
 }
@@ -107,7 +108,7 @@ func TestWork_ARunIsKeptWhileItsRunnerIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made atomic.Int32
 		agent := agentOf(t, "a")
-		slow := func(ctx context.Context, run checkpoint.RunInfo, store checkpoint.Store) (*adk.Runner, error) {
+		slow := func(ctx context.Context, run runs.Info, store checkpoint.Store) (*adk.Runner, error) {
 			made.Add(1)
 			time.Sleep(time.Minute)
 			return dispatch.Runs(agent)(ctx, run, store)
@@ -120,7 +121,7 @@ func TestWork_ARunIsKeptWhileItsRunnerIsMade(t *testing.T) {
 		defer stopOther()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 		require.EqualValues(t, 1, made.Load())
 	})
 }
@@ -130,26 +131,26 @@ func TestRemove_OfARunThatIsExecutedRemovesNothing(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	d := dispatch.New(store, dispatch.Config{})
 	for _, run := range [][2]string{{"1", ""}, {"2", "1"}, {"3", "2"}} {
-		_, err := store.Submit(t.Context(), run[0], checkpoint.NewRun{Agent: "a", Parent: run[1]})
+		_, err := store.Submit(t.Context(), run[0], runs.Spec{Agent: "a", Parent: run[1]})
 		require.NoError(t, err)
 	}
 	for _, held := range []string{"1", "3"} {
-		lease, err := store.Acquire(t.Context(), held, checkpoint.LeaseRequest{})
+		lease, err := store.Acquire(t.Context(), held, runs.LeaseRequest{})
 		require.NoError(t, err)
-		require.ErrorIs(t, d.Remove(t.Context(), "1", false), checkpoint.ErrRunBusy)
-		counts, err := store.Count(t.Context(), checkpoint.Query{})
+		require.ErrorIs(t, d.Remove(t.Context(), "1", false), runs.ErrBusy)
+		counts, err := store.Count(t.Context(), runs.Query{})
 		require.NoError(t, err)
-		require.EqualValues(t, 2, counts[checkpoint.Ready])
-		require.EqualValues(t, 1, counts[checkpoint.Running])
-		require.NoError(t, lease.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Ready}))
+		require.EqualValues(t, 2, counts[runs.Ready])
+		require.EqualValues(t, 1, counts[runs.Running])
+		require.NoError(t, lease.Settle(t.Context(), runs.Settlement{Status: runs.Ready}))
 	}
 	failing := &unremovable{store, "2"}
 	require.Error(t, dispatch.New(failing, dispatch.Config{}).Remove(t.Context(), "1", false))
-	counts, err := store.Count(t.Context(), checkpoint.Query{})
+	counts, err := store.Count(t.Context(), runs.Query{})
 	require.NoError(t, err)
-	require.Equal(t, map[checkpoint.Status]int64{checkpoint.Ready: 2}, counts, "the next attempt finds the rest")
+	require.Equal(t, map[runs.Status]int64{runs.Ready: 2}, counts, "the next attempt finds the rest")
 	require.NoError(t, d.Remove(t.Context(), "1", false))
-	counts, err = store.Count(t.Context(), checkpoint.Query{})
+	counts, err = store.Count(t.Context(), runs.Query{})
 	require.NoError(t, err)
 	require.Empty(t, counts)
 }

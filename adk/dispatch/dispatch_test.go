@@ -21,6 +21,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -82,7 +83,7 @@ func jobOf(id, agent string) dispatch.Job {
 }
 
 // working is a dispatcher with a worker in a bubble.
-func working(t *testing.T, store checkpoint.RunStore, conf dispatch.Config, work dispatch.WorkerConfig) (*dispatch.Dispatcher, func()) {
+func working(t *testing.T, store runs.Store, conf dispatch.Config, work dispatch.WorkerConfig) (*dispatch.Dispatcher, func()) {
 	t.Helper()
 	d := dispatch.New(store, conf)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +95,7 @@ func working(t *testing.T, store checkpoint.RunStore, conf dispatch.Config, work
 	})
 }
 
-func waitFor(t *testing.T, d *dispatch.Dispatcher, id string, status checkpoint.Status) dispatch.Outcome {
+func waitFor(t *testing.T, d *dispatch.Dispatcher, id string, status runs.Status) dispatch.Outcome {
 	t.Helper()
 	o, err := d.Wait(t.Context(), id)
 	require.NoError(t, err)
@@ -118,13 +119,13 @@ func TestWork_ExecutesWhatIsSubmitted(t *testing.T) {
 		for i := range 10 {
 			info, err := d.Submit(t.Context(), jobOf(fmt.Sprint(i), "a"))
 			require.NoError(t, err)
-			require.Equal(t, checkpoint.Ready, info.Status)
+			require.Equal(t, runs.Ready, info.Status)
 		}
 		info, err := d.Submit(t.Context(), jobOf("3", "a"))
-		require.ErrorIs(t, err, checkpoint.ErrRunExists)
+		require.ErrorIs(t, err, runs.ErrExists)
 		require.Equal(t, "3", info.ID)
 		for i := range 10 {
-			o := waitFor(t, d, fmt.Sprint(i), checkpoint.Done)
+			o := waitFor(t, d, fmt.Sprint(i), runs.Done)
 			require.Equal(t, "done: worked", o.Result.Content)
 			require.Equal(t, "a", o.Agent)
 		}
@@ -147,19 +148,19 @@ func TestWork_ARunThatAsksNeedsNoWorker(t *testing.T) {
 		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		o := waitFor(t, d, "1", checkpoint.Waiting)
+		o := waitFor(t, d, "1", runs.Waiting)
 		require.Equal(t, "may I?", o.Waiting[0].Summary)
 		o, err = d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Waiting, o.Status, "there is no answer")
+		require.Equal(t, runs.Waiting, o.Status, "there is no answer")
 		stop()
 
 		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "you may")
 		require.NoError(t, err)
-		require.NoError(t, d.Answer(t.Context(), "1", answer))
+		require.NoError(t, d.Reply(t.Context(), "1", answer))
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
 		defer stop()
-		require.Equal(t, "done: you may", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+		require.Equal(t, "done: you may", waitFor(t, d, "1", runs.Done).Result.Content)
 		o, err = d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, "done: you may", o.Result.Content)
@@ -181,9 +182,9 @@ func TestWork_AQuestionThatNobodyAnswersExpires(t *testing.T) {
 		begun := time.Now()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		waitFor(t, d, "1", checkpoint.Waiting)
+		waitFor(t, d, "1", runs.Waiting)
 		time.Sleep(time.Hour + 5*time.Second)
-		require.Equal(t, "done: nobody answers", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+		require.Equal(t, "done: nobody answers", waitFor(t, d, "1", runs.Done).Result.Content)
 		require.Less(t, time.Since(begun), time.Hour+10*time.Second)
 	})
 }
@@ -213,12 +214,12 @@ func TestStretch_OfOneRunIsBusyForOthers(t *testing.T) {
 		}()
 		synctest.Wait()
 		_, err = d.Stretch(t.Context(), "1")
-		var busy *checkpoint.BusyError
+		var busy *runs.BusyError
 		require.ErrorAs(t, err, &busy)
 		require.False(t, busy.Until.IsZero())
 		require.NoError(t, <-first)
 		_, err = d.Stretch(t.Context(), "none")
-		require.ErrorIs(t, err, checkpoint.ErrNotFound)
+		require.ErrorIs(t, err, runs.ErrNotFound)
 	})
 }
 
@@ -244,13 +245,13 @@ func TestWork_DrainsWithoutRepeatingACall(t *testing.T) {
 		begun := time.Now()
 		stop()
 		require.Less(t, time.Since(begun), 6*time.Second)
-		counts, err := store.Count(t.Context(), checkpoint.Query{})
+		counts, err := store.Count(t.Context(), runs.Query{})
 		require.NoError(t, err)
-		require.Equal(t, map[checkpoint.Status]int64{checkpoint.Ready: 20}, counts)
+		require.Equal(t, map[runs.Status]int64{runs.Ready: 20}, counts)
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
 		defer stop()
 		for i := range 20 {
-			waitFor(t, d, fmt.Sprint(i), checkpoint.Done)
+			waitFor(t, d, fmt.Sprint(i), runs.Done)
 		}
 		require.EqualValues(t, 60, calls.Load())
 	})
@@ -275,7 +276,7 @@ func TestWork_DrainsInTimeAlthoughACallHangs(t *testing.T) {
 		require.InDelta(t, 5, time.Since(begun).Seconds(), 2)
 		info, _, err := store.Inspect(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, info.Status)
+		require.Equal(t, runs.Ready, info.Status)
 		require.Empty(t, info.Owner)
 	})
 }
@@ -303,13 +304,13 @@ func TestWork_StopsRunsAtOnceWhenItIsInAHurry(t *testing.T) {
 			time.Sleep(time.Second)
 			info, _, err := store.Inspect(t.Context(), "1")
 			require.NoError(t, err)
-			require.Equal(t, checkpoint.Running, info.Status)
+			require.Equal(t, runs.Running, info.Status)
 			begun := time.Now()
 			stop()
 			require.Less(t, time.Since(begun), 5*time.Second)
 			info, _, err = store.Inspect(t.Context(), "1")
 			require.NoError(t, err)
-			require.Equal(t, checkpoint.Ready, info.Status)
+			require.Equal(t, runs.Ready, info.Status)
 		})
 	}
 }
@@ -329,13 +330,13 @@ func TestStop_PausesARunUntilItIsContinued(t *testing.T) {
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		time.Sleep(time.Second)
-		require.NoError(t, d.Stop(t.Context(), "1", checkpoint.StopRequest{Reason: "tea"}))
-		o := waitFor(t, d, "1", checkpoint.Paused)
+		require.NoError(t, d.Stop(t.Context(), "1", runs.StopRequest{Reason: "tea"}))
+		o := waitFor(t, d, "1", runs.Paused)
 		require.EqualError(t, o.Err, "tea")
 		time.Sleep(time.Hour)
-		waitFor(t, d, "1", checkpoint.Paused)
+		waitFor(t, d, "1", runs.Paused)
 		require.NoError(t, d.Continue(t.Context(), "1"))
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 	})
 }
 
@@ -364,10 +365,10 @@ func TestWork_TriesFailuresAgainThatMayPass(t *testing.T) {
 			require.NoError(t, err)
 		}
 		begun := time.Now()
-		require.ErrorContains(t, waitFor(t, d, "b", checkpoint.Failed).Err, "no luck")
-		waitFor(t, d, "a", checkpoint.Done)
+		require.ErrorContains(t, waitFor(t, d, "b", runs.Failed).Err, "no luck")
+		waitFor(t, d, "a", runs.Done)
 		require.InDelta(t, 5+10+20, time.Since(begun).Seconds(), 5)
-		require.ErrorContains(t, waitFor(t, d, "c", checkpoint.Failed).Err, "it will pass")
+		require.ErrorContains(t, waitFor(t, d, "c", runs.Failed).Err, "it will pass")
 		require.EqualValues(t, 21, never.Load())
 	})
 }
@@ -388,13 +389,13 @@ func TestWork_ARunThatKillsItsProcessesFails(t *testing.T) {
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		for range 3 { // processes that die at once
-			_, err := store.AcquireDue(t.Context(), checkpoint.LeaseRequest{TTL: time.Second}, checkpoint.Due{})
+			_, err := store.AcquireDue(t.Context(), runs.LeaseRequest{TTL: time.Second}, runs.Due{})
 			require.NoError(t, err)
 			time.Sleep(2 * time.Second)
 		}
 		o, err := d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Failed, o.Status)
+		require.Equal(t, runs.Failed, o.Status)
 		var poisoned *dispatch.PoisonedError
 		require.ErrorAs(t, o.Err, &poisoned)
 		require.ErrorContains(t, o.Err, "died 3 times at the same place")
@@ -410,12 +411,12 @@ func TestWork_TakesOverFromAProcessThatDied(t *testing.T) {
 		d := dispatch.New(store, dispatch.Config{})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		_, err = store.AcquireDue(t.Context(), checkpoint.LeaseRequest{TTL: 4 * time.Second}, checkpoint.Due{})
+		_, err = store.AcquireDue(t.Context(), runs.LeaseRequest{TTL: 4 * time.Second}, runs.Due{})
 		require.NoError(t, err)
 		begun := time.Now()
 		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}, dispatch.WorkerConfig{})
 		defer stop()
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 		require.Less(t, time.Since(begun), 4*time.Second+1300*time.Millisecond+100*time.Millisecond)
 	})
 }
@@ -451,9 +452,9 @@ func TestWork_RunsOfOneKeyDoNotOverlap(t *testing.T) {
 		rejected := jobOf("no", "a")
 		rejected.Key, rejected.OnBusy = "ana", dispatch.Reject
 		_, err := d.Submit(t.Context(), rejected)
-		require.ErrorIs(t, err, checkpoint.ErrRunBusy)
+		require.ErrorIs(t, err, runs.ErrBusy)
 		for _, id := range want {
-			waitFor(t, d, id, checkpoint.Done)
+			waitFor(t, d, id, runs.Done)
 		}
 		require.Equal(t, want, order)
 
@@ -466,8 +467,8 @@ func TestWork_RunsOfOneKeyDoNotOverlap(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		_, err = d.Submit(t.Context(), second)
 		require.NoError(t, err)
-		waitFor(t, d, "second", checkpoint.Done)
-		require.ErrorContains(t, waitFor(t, d, "first", checkpoint.Paused).Err, "run second takes its place")
+		waitFor(t, d, "second", runs.Done)
+		require.ErrorContains(t, waitFor(t, d, "first", runs.Paused).Err, "run second takes its place")
 	})
 }
 
@@ -486,7 +487,7 @@ func TestWork_ARunPastItsDeadlineFails(t *testing.T) {
 		_, err := d.Submit(t.Context(), job)
 		require.NoError(t, err)
 		begun := time.Now()
-		require.ErrorContains(t, waitFor(t, d, "1", checkpoint.Failed).Err, "deadline of the run is over")
+		require.ErrorContains(t, waitFor(t, d, "1", runs.Failed).Err, "deadline of the run is over")
 		require.InDelta(t, 60, time.Since(begun).Seconds(), 2)
 	})
 }
@@ -497,7 +498,7 @@ func TestWork_LeavesRunsToOthersThatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		a := agentOf(t, "a", toolNamed(t, "work", func(context.Context) (string, error) { return "worked", nil }))
-		refuses := func(context.Context, checkpoint.RunInfo, checkpoint.Store) (*adk.Runner, error) {
+		refuses := func(context.Context, runs.Info, checkpoint.Store) (*adk.Runner, error) {
 			return nil, dispatch.ErrNotMine
 		}
 		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": refuses}}, dispatch.WorkerConfig{})
@@ -509,12 +510,12 @@ func TestWork_LeavesRunsToOthersThatItDoesNotKnow(t *testing.T) {
 		stop()
 		info, _, err := store.Inspect(t.Context(), "a")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, info.Status)
+		require.Equal(t, runs.Ready, info.Status)
 		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(a), "b": dispatch.Runs(a)}}
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
 		defer stop()
-		waitFor(t, d, "a", checkpoint.Done)
-		waitFor(t, d, "b", checkpoint.Done)
+		waitFor(t, d, "a", runs.Done)
+		waitFor(t, d, "b", runs.Done)
 	})
 }
 
@@ -528,9 +529,9 @@ func TestWork_ConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "no messages")
 	require.Panics(t, func() { dispatch.New(nil, dispatch.Config{}) })
 	makers := map[string]dispatch.TypedMaker[*schema.Message]{
-		"has made no runner": func(context.Context, checkpoint.RunInfo, checkpoint.Store) (*adk.Runner, error) { return nil, nil },
-		"boom":               func(context.Context, checkpoint.RunInfo, checkpoint.Store) (*adk.Runner, error) { panic("boom") },
-		"did not use the store": func(ctx context.Context, _ checkpoint.RunInfo, _ checkpoint.Store) (*adk.Runner, error) {
+		"has made no runner": func(context.Context, runs.Info, checkpoint.Store) (*adk.Runner, error) { return nil, nil },
+		"boom":               func(context.Context, runs.Info, checkpoint.Store) (*adk.Runner, error) { panic("boom") },
+		"did not use the store": func(ctx context.Context, _ runs.Info, _ checkpoint.Store) (*adk.Runner, error) {
 			return adk.NewRunner(ctx, adk.RunnerConfig{Agent: agentOf(t, "a"), CheckPointStore: checkpoint.NewMemoryStore()}), nil
 		},
 	}
@@ -540,7 +541,7 @@ func TestWork_ConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		o, err := d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Failed, o.Status)
+		require.Equal(t, runs.Failed, o.Status)
 		require.ErrorContains(t, o.Err, want)
 	}
 }
@@ -551,7 +552,7 @@ type frozenStore struct {
 	frozen atomic.Bool
 }
 
-func (s *frozenStore) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
+func (s *frozenStore) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	l, err := s.MemoryStore.AcquireDue(ctx, req, due)
 	if err != nil {
 		return nil, err
@@ -560,7 +561,7 @@ func (s *frozenStore) AcquireDue(ctx context.Context, req checkpoint.LeaseReques
 }
 
 type frozenLease struct {
-	checkpoint.Lease
+	runs.Lease
 	store *frozenStore
 }
 
@@ -584,7 +585,7 @@ func TestWork_ARunWhoseWorkerStoodStillBeforeItBeganIsExecutedLater(t *testing.T
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 	})
 }
 
@@ -612,13 +613,13 @@ func TestWork_ARunThatWasLostBeforeItsTurnBeganIsExecutedLater(t *testing.T) {
 		require.NoError(t, err)
 		talk := conversation.Open(&slowTalks{Store: kept}, "talk")
 		d, stop := working(t, store, dispatch.Config{TTL: 2 * time.Second, Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))},
-			Options: func(context.Context, checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
+			Options: func(context.Context, runs.Info) ([]adk.AgentRunOption, error) {
 				return []adk.AgentRunOption{talk.RunOption(conversation.HistoryOptions{})}, nil
 			}}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err = d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 		turn, found, err := talk.Find(t.Context(), "1")
 		require.NoError(t, err)
 		require.True(t, found)
@@ -651,16 +652,16 @@ func TestAnswer_IsRefusedByTheQuestionBeforeItIsTaken(t *testing.T) {
 	require.NoError(t, err)
 	o, err := d.Stretch(t.Context(), "1")
 	require.NoError(t, err)
-	for _, bad := range []any{"no", nil, adk.JSONAnswer(`"no"`)} {
+	for _, bad := range []any{"no", nil, runs.JSONReply(`"no"`)} {
 		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, bad)
 		require.NoError(t, err)
-		err = d.Answer(t.Context(), "1", answer)
+		err = d.Reply(t.Context(), "1", answer)
 		require.ErrorIs(t, err, adk.ErrAnswerRefused)
 		require.ErrorContains(t, err, `say "please"`)
 	}
 	answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "please")
 	require.NoError(t, err)
-	require.NoError(t, d.Answer(t.Context(), "1", answer))
+	require.NoError(t, d.Reply(t.Context(), "1", answer))
 	o, err = d.Stretch(t.Context(), "1")
 	require.NoError(t, err)
 	require.Equal(t, "done: please", o.Result.Content)

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -19,7 +20,7 @@ import (
 // the lease of the run, and save every step (adk.EveryStep). An error fails the run, or has it tried again (see
 // TypedConfig.Retry); [ErrNotMine] leaves it to other workers.
 type TypedMaker[M adk.MessageType] func(
-	ctx context.Context, run checkpoint.RunInfo, store checkpoint.Store) (*adk.TypedRunner[M], error)
+	ctx context.Context, run runs.Info, store checkpoint.Store) (*adk.TypedRunner[M], error)
 
 // TypedAgents makes runners by the name of the agent. Every process should know the same names.
 type TypedAgents[M adk.MessageType] map[string]TypedMaker[M]
@@ -30,7 +31,7 @@ var ErrNotMine = errors.New("this worker does not execute the run")
 
 // Runs is the maker of an agent that is the same for all runs.
 func Runs[M adk.MessageType](agent adk.TypedAgent[M]) TypedMaker[M] {
-	return func(_ context.Context, _ checkpoint.RunInfo, store checkpoint.Store) (*adk.TypedRunner[M], error) {
+	return func(_ context.Context, _ runs.Info, store checkpoint.Store) (*adk.TypedRunner[M], error) {
 		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
 			Agent: agent, CheckPointStore: store, Durability: adk.EveryStep}), nil
 	}
@@ -59,15 +60,15 @@ type TypedConfig[M adk.MessageType] struct {
 	Secret []byte
 	// OnEvent gets each event of the runs that this process executes, in order. A run waits for it. It may read the stream
 	// of an event, which is closed when it returns.
-	OnEvent func(ctx context.Context, run checkpoint.RunInfo, event *adk.TypedAgentEvent[M])
+	OnEvent func(ctx context.Context, run runs.Info, event *adk.TypedAgentEvent[M])
 	// Log records the runs that this process executes, and is what Events reads. All processes must have the same store in
 	// theirs. The default is nil: nothing is recorded.
 	Log *runlog.Log
 	// Context makes the context that a stretch is executed in, such as with the span of run.Trace.
-	Context func(ctx context.Context, run checkpoint.RunInfo) context.Context
+	Context func(ctx context.Context, run runs.Info) context.Context
 	// Options are given to the runner with each stretch, beside its own, such as the conversation that the run is a turn of
 	// (adk/conversation). An error fails the run, or has it tried again (see Retry).
-	Options func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error)
+	Options func(ctx context.Context, run runs.Info) ([]adk.AgentRunOption, error)
 	// Metrics counts what happens. The default is nil.
 	Metrics Metrics
 	// Logger gets, at level Warn, what nobody is there to be given. The default is nil.
@@ -98,7 +99,7 @@ type Agents = TypedAgents[*schema.Message]
 // TypedDispatcher submits runs, executes them, and is asked about them. It is safe for concurrent use, and has no
 // goroutines but those of [TypedDispatcher.Work] and of the runs that it executes.
 type TypedDispatcher[M adk.MessageType] struct {
-	store checkpoint.RunStore
+	store runs.Store
 	conf  TypedConfig[M]
 
 	mu sync.Mutex // guards changed
@@ -111,7 +112,7 @@ type TypedDispatcher[M adk.MessageType] struct {
 // Its methods, which are documented at [TypedDispatcher]:
 //
 //   - Submit: makes a run
-//   - Answer, AnswerWebhook: answer questions
+//   - Reply, AnswerWebhook: reply to questions
 //   - WebhookAnswer: makes the answer of a webhook for others
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
 //   - Steps, Fork: read what a run did, and make a run of a part of it
@@ -126,11 +127,11 @@ type Dispatcher = TypedDispatcher[*schema.Message]
 
 // Front submits runs, answers and stops them, and reads what they do, whichever process executes them.
 type Front[M adk.MessageType] interface {
-	Submit(ctx context.Context, job TypedJob[M]) (checkpoint.RunInfo, error)
-	Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error
-	Stop(ctx context.Context, id string, how checkpoint.StopRequest) error
-	Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error)
-	List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error]
+	Submit(ctx context.Context, job TypedJob[M]) (runs.Info, error)
+	Reply(ctx context.Context, id string, answers ...runs.Reply) error
+	Stop(ctx context.Context, id string, how runs.StopRequest) error
+	Inspect(ctx context.Context, id string) (runs.Info, bool, error)
+	List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error]
 	Wait(ctx context.Context, id string) (TypedOutcome[M], error)
 	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
 }
@@ -139,13 +140,13 @@ type Front[M adk.MessageType] interface {
 // [TypedDispatcher] does.
 type Forker interface {
 	Steps(ctx context.Context, id string) ([]adk.Step, error)
-	Fork(ctx context.Context, id string, o adk.ForkOptions) (checkpoint.RunInfo, error)
+	Fork(ctx context.Context, id string, o adk.ForkOptions) (runs.Info, error)
 	Continue(ctx context.Context, id string) error
 }
 
 // RunCounter counts runs by their status without listing them. A [Front] may offer it. A [TypedDispatcher] does.
 type RunCounter interface {
-	Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error)
+	Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error)
 }
 
 var (
@@ -154,10 +155,10 @@ var (
 )
 
 // New makes a dispatcher on a store. It panics if the store is nil.
-func New(store checkpoint.RunStore, conf Config) *Dispatcher { return NewTyped(store, conf) }
+func New(store runs.Store, conf Config) *Dispatcher { return NewTyped(store, conf) }
 
 // NewTyped is [New] for any kind of message.
-func NewTyped[M adk.MessageType](store checkpoint.RunStore, conf TypedConfig[M]) *TypedDispatcher[M] {
+func NewTyped[M adk.MessageType](store runs.Store, conf TypedConfig[M]) *TypedDispatcher[M] {
 	if store == nil {
 		panic("dispatch: the store is nil")
 	}
@@ -188,7 +189,7 @@ func (d *TypedDispatcher[M]) change() <-chan struct{} {
 // Answer answers questions of a run (see adk.EncodeAnswer): all of them or, with an error, none. When the run has what
 // it needs, it is due. An answer that the question refuses is an error that matches adk.ErrAnswerRefused (see
 // adk.Answerable), if this program registers the type of the question.
-func (d *TypedDispatcher[M]) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+func (d *TypedDispatcher[M]) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	defer d.notify()
 	if err := notOwn(id); err != nil {
 		return err
@@ -196,22 +197,22 @@ func (d *TypedDispatcher[M]) Answer(ctx context.Context, id string, answers ...c
 	if err := adk.CheckAnswers(ctx, d.store, id, answers...); err != nil {
 		return err
 	}
-	return d.store.Answer(ctx, id, answers...)
+	return d.store.Reply(ctx, id, answers...)
 }
 
 // Stop stops a run, wherever it is executed, and with how.Children those that it waits for. It returns when the request
 // is in the store; the run is paused a little later, and continues with [TypedDispatcher.Continue].
-func (d *TypedDispatcher[M]) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+func (d *TypedDispatcher[M]) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	defer d.notify()
 	if err := notOwn(id); err != nil {
 		return err
 	}
 	err := d.store.Stop(ctx, id, how)
-	if !how.Children || err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+	if !how.Children || err != nil && !errors.Is(err, runs.ErrEnded) {
 		return err
 	}
-	return errors.Join(err, d.children(ctx, id, func(child checkpoint.RunInfo) error {
-		if err := d.store.Stop(ctx, child.ID, how); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+	return errors.Join(err, d.children(ctx, id, func(child runs.Info) error {
+		if err := d.store.Stop(ctx, child.ID, how); err != nil && !errors.Is(err, runs.ErrEnded) {
 			return err
 		}
 		return nil
@@ -228,8 +229,8 @@ func (d *TypedDispatcher[M]) Continue(ctx context.Context, id string) error {
 	if err := d.store.Continue(ctx, id); err != nil {
 		return err
 	}
-	return d.children(ctx, id, func(child checkpoint.RunInfo) error {
-		if child.Status != checkpoint.Paused {
+	return d.children(ctx, id, func(child runs.Info) error {
+		if child.Status != runs.Paused {
 			return nil
 		}
 		return d.store.Continue(ctx, child.ID)
@@ -243,37 +244,37 @@ func (d *TypedDispatcher[M]) Steps(ctx context.Context, id string) ([]adk.Step, 
 }
 
 // Fork makes a run of the first steps of another one (see adk.Fork), and returns it: it is paused until
-// [TypedDispatcher.Continue]. If there is a run with the new ID the error matches checkpoint.ErrRunExists.
-func (d *TypedDispatcher[M]) Fork(ctx context.Context, id string, o adk.ForkOptions) (checkpoint.RunInfo, error) {
+// [TypedDispatcher.Continue]. If there is a run with the new ID the error matches runs.ErrExists.
+func (d *TypedDispatcher[M]) Fork(ctx context.Context, id string, o adk.ForkOptions) (runs.Info, error) {
 	defer d.notify()
 	if err := errors.Join(notOwn(id), notOwn(o.NewID)); err != nil {
-		return checkpoint.RunInfo{}, err
+		return runs.Info{}, err
 	}
 	if err := adk.Fork(ctx, d.store, id, o); err != nil {
-		return checkpoint.RunInfo{}, err
+		return runs.Info{}, err
 	}
 	info, exists, err := d.store.Inspect(ctx, o.NewID)
 	if err == nil && !exists {
-		err = fmt.Errorf("run %q: %w", o.NewID, checkpoint.ErrNotFound)
+		err = fmt.Errorf("run %q: %w", o.NewID, runs.ErrNotFound)
 	}
 	return info, err
 }
 
 // Inspect returns what the store knows of a run, and false if there is none.
-func (d *TypedDispatcher[M]) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error) {
+func (d *TypedDispatcher[M]) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
 	if notOwn(id) != nil {
-		return checkpoint.RunInfo{}, false, nil
+		return runs.Info{}, false, nil
 	}
 	return d.store.Inspect(ctx, id)
 }
 
 // List yields runs, the one updated last first.
-func (d *TypedDispatcher[M]) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+func (d *TypedDispatcher[M]) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	return d.store.List(ctx, q)
 }
 
 // Count counts runs by status; the After and Limit of the query do not matter.
-func (d *TypedDispatcher[M]) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+func (d *TypedDispatcher[M]) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	return d.store.Count(ctx, q)
 }
 

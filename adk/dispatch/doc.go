@@ -1,7 +1,7 @@
 // Package dispatch executes runs of agents on whatever worker is free, and lets them wait for hours without one.
 //
 // An application submits jobs, answers questions, stops runs and looks at them with a [Dispatcher]. Processes that call
-// [TypedDispatcher.Work] execute what is due. All they share is a store of runs (checkpoint.RunStore):
+// [TypedDispatcher.Work] execute what is due. All they share is a store of runs (runs.Store):
 //
 //	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"support": dispatch.Runs(agent)}})
 //	info, err := d.Submit(ctx, dispatch.Job{ID: "ticket-7", Agent: "support", Messages: messages})

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // recordOptions have the run of a stretch recorded.
@@ -27,7 +27,7 @@ func (h *heldLease[M]) endRecord(err error) {
 	}
 	s := h.end()
 	switch {
-	case s == nil && errors.Is(err, checkpoint.ErrLeaseLost):
+	case s == nil && errors.Is(err, runs.ErrLeaseLost):
 		h.record.Abandon()
 	case s == nil:
 		h.record.Finish("", nil)
@@ -37,15 +37,15 @@ func (h *heldLease[M]) endRecord(err error) {
 }
 
 // recordedStatus is how the record of a stretch ends, "" if the run continues by itself.
-func recordedStatus(s checkpoint.Status) runlog.Status {
+func recordedStatus(s runs.Status) runlog.Status {
 	switch s {
-	case checkpoint.Done:
+	case runs.Done:
 		return runlog.Done
-	case checkpoint.Failed:
+	case runs.Failed:
 		return runlog.Failed
-	case checkpoint.Waiting:
+	case runs.Waiting:
 		return runlog.Interrupted
-	case checkpoint.Paused:
+	case runs.Paused:
 		return runlog.Cancelled
 	}
 	return ""
@@ -76,7 +76,7 @@ const (
 
 // Events yields what was recorded of a run behind a cursor, then what comes, whichever process executes it, and ends
 // with the run, behind a runlog.RunEnd that is final. A run that waits, is paused or is taken over is followed. It needs
-// Config.Log. An error is the last item: that of ctx, of a store, or checkpoint.ErrNotFound.
+// Config.Log. An error is the last item: that of ctx, of a store, or runs.ErrNotFound.
 //
 // Every cursor is good, also the zero one and one of another life of the run: see [runlog.Cursor].
 func (d *TypedDispatcher[M]) Events(
@@ -115,12 +115,12 @@ func (r *eventReader[M]) read(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !exists && r.seen == 0:
-			return checkpoint.ErrNotFound
+			return runs.ErrNotFound
 		case !exists:
 			return nil
 		}
 		r.name = info.ID
-		over := info.Status == checkpoint.Done || info.Status == checkpoint.Failed
+		over := info.Status == runs.Done || info.Status == runs.Failed
 		if over && ended {
 			return r.end(ctx, info)
 		}
@@ -159,13 +159,13 @@ func (r *eventReader[M]) readFor(ctx context.Context, idle time.Duration) (done 
 }
 
 // end yields the end of a run that is not recorded.
-func (r *eventReader[M]) end(ctx context.Context, info checkpoint.RunInfo) error {
+func (r *eventReader[M]) end(ctx context.Context, info runs.Info) error {
 	o, err := r.d.outcomeOf(ctx, info)
 	if err != nil {
 		return err
 	}
 	e := runlog.Event{V: runlog.Version, Run: r.name, Token: info.Token, Seq: r.at.Seq + 1, T: info.Updated.UnixMicro()}
-	if r.seen == 0 && info.Status == checkpoint.Done {
+	if r.seen == 0 && info.Status == runs.Done {
 		shown := e
 		shown.Type, shown.Data = runlog.Snapshot, &runlog.SnapshotData{Messages: []runlog.Message{runlog.MessageOf(o.Result)}}
 		if !r.yield(shown, nil) {

@@ -20,13 +20,14 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
 // streaming makes runners of a new agent for each stretch, as a new process would.
 func streaming(agent func() adk.Agent) dispatch.Agents {
 	return dispatch.Agents{"a": func(
-		ctx context.Context, run checkpoint.RunInfo, store checkpoint.Store,
+		ctx context.Context, run runs.Info, store checkpoint.Store,
 	) (*adk.Runner, error) {
 		return dispatch.Runs(agent())(ctx, run, store)
 	}}
@@ -218,10 +219,10 @@ func TestEvents_FollowARunThatWaits(t *testing.T) {
 				require.Len(t, stop.Points, 1)
 				require.Equal(t, "may I?", stop.Points[0].Message)
 				require.Equal(t, "c0", stop.Points[0].Call)
-				waitFor(t, d, "1", checkpoint.Waiting)
+				waitFor(t, d, "1", runs.Waiting)
 				answer, err := adk.EncodeAnswer(stop.Points[0].ID, "you may")
 				require.NoError(t, err)
-				require.NoError(t, d.Answer(t.Context(), "1", answer))
+				require.NoError(t, d.Reply(t.Context(), "1", answer))
 			}
 		}
 		require.Equal(t, []runlog.Type{
@@ -260,10 +261,10 @@ func TestEvents_OfARunThatComesBackToAProcessAreOneSequence(t *testing.T) {
 			for _, q := range o.Waiting {
 				answer, err := adk.EncodeAnswer(q.ID, fmt.Sprint(stretch))
 				require.NoError(t, err)
-				require.NoError(t, d.Answer(t.Context(), "1", answer))
+				require.NoError(t, d.Reply(t.Context(), "1", answer))
 			}
 		}
-		waitFor(t, processes[0], "1", checkpoint.Done)
+		waitFor(t, processes[0], "1", runs.Done)
 		all := readAll(t, processes[0], "1", runlog.Cursor{})
 		for i, e := range all {
 			require.EqualValues(t, i+1, e.Seq, "%s", e.Type)
@@ -349,7 +350,7 @@ func TestEvents_OfASlowStoreDelayNoRun(t *testing.T) {
 			begun := time.Now()
 			o, err := d.Stretch(t.Context(), "1")
 			require.NoError(t, err)
-			require.Equal(t, checkpoint.Done, o.Status)
+			require.Equal(t, runs.Done, o.Status)
 			require.Less(t, time.Since(begun), 1600*time.Millisecond)
 			if !slow {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -381,7 +382,7 @@ func TestEvents_OfARunThatWasNotRecordedEndWithIt(t *testing.T) {
 		require.Equal(t, []string{"assistant: done: "}, lines(got))
 
 		for e, err := range front.Events(t.Context(), "nobody", runlog.Cursor{}) {
-			require.ErrorIs(t, err, checkpoint.ErrNotFound, "%v", e)
+			require.ErrorIs(t, err, runs.ErrNotFound, "%v", e)
 		}
 		for _, err := range d.Events(t.Context(), "1", runlog.Cursor{}) {
 			require.ErrorContains(t, err, "set Config.Log")
@@ -409,14 +410,14 @@ func TestEvents_OfAStoreThatHashesIDs(t *testing.T) {
 		for {
 			o, err := d.Wait(t.Context(), "customer 17")
 			require.NoError(t, err)
-			if o.Status == checkpoint.Done {
+			if o.Status == runs.Done {
 				require.Equal(t, "done: done: ", o.Result.Content)
 				break
 			}
 			time.Sleep(time.Second)
 		}
 		require.NotEmpty(t, lines(readAll(t, d, "customer 17", runlog.Cursor{})))
-		for info, err := range plain.List(t.Context(), checkpoint.Query{}) {
+		for info, err := range plain.List(t.Context(), runs.Query{}) {
 			require.NoError(t, err)
 			require.Regexp(t, "^~", info.ID)
 		}

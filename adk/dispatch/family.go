@@ -7,11 +7,11 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Remove removes a run and its children, with what is recorded of them. Without force it fails with
-// checkpoint.ErrRunBusy, and removes nothing, if one of them is executed.
+// runs.ErrBusy, and removes nothing, if one of them is executed.
 func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) error {
 	defer d.notify()
 	if notOwn(id) != nil {
@@ -19,13 +19,13 @@ func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) 
 	}
 	info, exists, err := d.store.Inspect(ctx, id)
 	switch {
-	case errors.Is(err, checkpoint.ErrBadRow), err == nil && !exists:
-		info = checkpoint.RunInfo{ID: id}
+	case errors.Is(err, runs.ErrUnreadable), err == nil && !exists:
+		info = runs.Info{ID: id}
 	case err != nil:
 		return err
 	}
-	family := []checkpoint.RunInfo{info} // its ID is that under which it is recorded
-	err = d.children(ctx, info.ID, func(child checkpoint.RunInfo) error {
+	family := []runs.Info{info} // its ID is that under which it is recorded
+	err = d.children(ctx, info.ID, func(child runs.Info) error {
 		family = append(family, child)
 		return nil
 	})
@@ -52,8 +52,8 @@ func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) 
 	return nil
 }
 
-// checkIdle fails with checkpoint.ErrRunBusy if a run is executed. Only the store knows whether a lease has ended.
-func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run checkpoint.RunInfo) error {
+// checkIdle fails with runs.ErrBusy if a run is executed. Only the store knows whether a lease has ended.
+func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run runs.Info) error {
 	if run.Owner == "" {
 		return nil
 	}
@@ -61,18 +61,18 @@ func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run checkpoint.RunIn
 	if err != nil {
 		return err
 	}
-	return lease.Settle(ctx, checkpoint.Settlement{})
+	return lease.Settle(ctx, runs.Settlement{})
 }
 
 // Descendants yields the runs that a run waits for or has waited for, and theirs: those of the deepest level, which is
 // the 8th at most, last. It ends with the first error.
-func (d *TypedDispatcher[M]) Descendants(ctx context.Context, id string) iter.Seq2[checkpoint.RunInfo, error] {
-	return func(yield func(checkpoint.RunInfo, error) bool) {
+func (d *TypedDispatcher[M]) Descendants(ctx context.Context, id string) iter.Seq2[runs.Info, error] {
+	return func(yield func(runs.Info, error) bool) {
 		parents := []string{id}
 		for depth := 0; depth < maxDepth && len(parents) > 0; depth++ {
 			var next []string
 			for _, parent := range parents {
-				for child, err := range d.store.List(ctx, checkpoint.Query{Parent: parent}) {
+				for child, err := range d.store.List(ctx, runs.Query{Parent: parent}) {
 					if err != nil {
 						yield(child, fmt.Errorf("children of run %q: %w", parent, err))
 						return
@@ -89,7 +89,7 @@ func (d *TypedDispatcher[M]) Descendants(ctx context.Context, id string) iter.Se
 }
 
 // children does something to all runs below a run, until that fails.
-func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
+func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(runs.Info) error) error {
 	for child, err := range d.Descendants(ctx, id) {
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestWork_AStoreThatFailsOnceAnywhereLosesNoRun, and no call has two keys: whichever call of the store fails, fails
@@ -72,9 +73,9 @@ func faultAt(t *testing.T, fault checkpointtest.Fault, at int) (calls int) {
 			mu.Lock()
 			where := fmt.Sprintf("fault %d at call %d, %s: %v", fault, at, what, o.Err)
 			mu.Unlock()
-			require.NotEqual(t, checkpoint.Failed, o.Status, where)
+			require.NotEqual(t, runs.Failed, o.Status, where)
 			require.True(t, time.Now().Before(end), where)
-			if o.Status == checkpoint.Done {
+			if o.Status == runs.Done {
 				require.Equal(t, "done: done: worked", o.Result.Content, where)
 				require.Len(t, keys, 1, where)
 				break
@@ -83,7 +84,7 @@ func faultAt(t *testing.T, fault checkpointtest.Fault, at int) (calls int) {
 				if q.Kind == adk.QuestionPlain && !q.Answered {
 					answer, err := adk.EncodeAnswer(q.ID, "you may")
 					require.NoError(t, err)
-					require.NoError(t, outside.Answer(t.Context(), "1", answer))
+					require.NoError(t, outside.Reply(t.Context(), "1", answer))
 				}
 			}
 			time.Sleep(100 * time.Millisecond)

@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestGetFencingToken_IsThatOfTheRunWhereverTheToolIs: also in agents that are tools, two deep, in workflows inside them.
@@ -27,7 +28,7 @@ func TestGetFencingToken_IsThatOfTheRunWhereverTheToolIs(t *testing.T) {
 			require.NoError(t, err)
 			o, err := d.Stretch(t.Context(), "1")
 			require.NoError(t, err)
-			require.Equal(t, checkpoint.Done, o.Status, o.Err)
+			require.Equal(t, runs.Done, o.Status, o.Err)
 			info, _, err := store.Inspect(t.Context(), "1")
 			require.NoError(t, err)
 			require.NotZero(t, token)

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -24,7 +25,7 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 		calls := 0
 		work := toolNamed(t, "work", func(context.Context) (string, error) { calls++; return "worked", nil })
 		agent := agentOf(t, "a", work)
-		keeps := func(_ context.Context, _ checkpoint.RunInfo, s checkpoint.Store) (*adk.Runner, error) {
+		keeps := func(_ context.Context, _ runs.Info, s checkpoint.Store) (*adk.Runner, error) {
 			return adk.NewRunner(t.Context(),
 				adk.RunnerConfig{Agent: agent, CheckPointStore: s, Durability: adk.EveryStep, KeepSteps: true}), nil
 		}
@@ -32,7 +33,7 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 		steps, err := adk.Steps(t.Context(), store, "1")
 		require.NoError(t, err)
 		require.Len(t, steps, 5)
@@ -40,16 +41,16 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 		edit := func(s *adk.Step) error { s.Text = "edited"; return nil }
 		made, err := d.Fork(t.Context(), "1", adk.ForkOptions{At: 4, NewID: "2", Edit: edit, Tags: map[string]string{"of": "1"}})
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Paused, made.Status)
+		require.Equal(t, runs.Paused, made.Status)
 		require.Equal(t, map[string]string{"of": "1"}, made.Tags)
 		_, err = d.Fork(t.Context(), "1", adk.ForkOptions{At: 4, NewID: "2"})
-		require.ErrorIs(t, err, checkpoint.ErrRunExists)
+		require.ErrorIs(t, err, runs.ErrExists)
 		time.Sleep(time.Hour)
 		info, _, err := store.Inspect(t.Context(), "2")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Paused, info.Status)
+		require.Equal(t, runs.Paused, info.Status)
 		require.NoError(t, d.Continue(t.Context(), "2"))
-		o := waitFor(t, d, "2", checkpoint.Done)
+		o := waitFor(t, d, "2", runs.Done)
 		require.Equal(t, "done: edited", o.Result.Content)
 		require.Equal(t, 1, calls)
 		for e, err := range d.Events(t.Context(), "2", runlog.Cursor{}) {

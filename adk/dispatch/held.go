@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // stopSource is who had a stretch stopped. The heldLease owns it.
@@ -32,9 +32,9 @@ const (
 // decides what the run has come to: what only the dispatcher knows, such as when it is tried again and which runs it
 // waits for, goes into the same settlement.
 type heldLease[M adk.MessageType] struct {
-	checkpoint.Lease
+	runs.Lease
 	d     *TypedDispatcher[M]
-	info  checkpoint.RunInfo
+	info  runs.Info
 	clock core.StoreClock
 	drain *drain
 	// meter measures the stretch, nil if nobody asked for it.
@@ -52,7 +52,7 @@ type heldLease[M adk.MessageType] struct {
 	// by is who had it stopped.
 	by stopSource
 	// settled is how the stretch ended, nil while it has not.
-	settled *checkpoint.Settlement
+	settled *runs.Settlement
 	// failed is the last error of the store, other than that the lease is lost.
 	failed error
 	// used: the runner has used the lease.
@@ -65,24 +65,24 @@ type heldLease[M adk.MessageType] struct {
 
 // takenLease is a lease with when it was asked for, and the clock of its store.
 type takenLease struct {
-	checkpoint.Lease
+	runs.Lease
 	asked time.Time
 	clock core.StoreClock
 }
 
 // newTakenLease makes one of a lease that has just been taken.
-func newTakenLease(lease checkpoint.Lease, asked time.Time) *takenLease {
+func newTakenLease(lease runs.Lease, asked time.Time) *takenLease {
 	return &takenLease{lease, asked, core.NewStoreClock(lease.Info())}
 }
 
 // hold makes the lease of a stretch.
-func (d *TypedDispatcher[M]) hold(lease *takenLease, info checkpoint.RunInfo, o stretchOptions) *heldLease[M] {
+func (d *TypedDispatcher[M]) hold(lease *takenLease, info runs.Info, o stretchOptions) *heldLease[M] {
 	h := &heldLease[M]{Lease: lease.Lease, d: d, info: info, clock: lease.clock, sign: lease.asked, drain: o.drain,
 		meter: o.meter, over: make(chan struct{})}
 	h.meter.begin(lease.Token())
 	if d.conf.Log != nil {
 		h.record = d.conf.Log.Record(runlog.RunInfo{ID: info.ID, Conversation: info.Key, Labels: info.Tags,
-			TakenOver: info.Status == checkpoint.Running}, lease.Token())
+			TakenOver: info.Status == runs.Running}, lease.Token())
 	}
 	return h
 }
@@ -125,7 +125,7 @@ func (h *heldLease[M]) keepUntilUsed() (stop func() bool) {
 		if err == nil {
 			h.sign = begun
 		}
-		if !h.used && h.settled == nil && !errors.Is(err, checkpoint.ErrLeaseLost) {
+		if !h.used && h.settled == nil && !errors.Is(err, runs.ErrLeaseLost) {
 			timer.Reset(every)
 		}
 	})
@@ -133,12 +133,12 @@ func (h *heldLease[M]) keepUntilUsed() (stop func() bool) {
 }
 
 // NotifyStops implements core.StopNotifier: requests are those of the store, and of the worker when it drains.
-func (h *heldLease[M]) NotifyStops(stop func(checkpoint.StopRequest)) {
-	core.NotifyStops(h.Lease, h.over, func(how checkpoint.StopRequest) {
+func (h *heldLease[M]) NotifyStops(stop func(runs.StopRequest)) {
+	core.NotifyStops(h.Lease, h.over, func(how runs.StopRequest) {
 		h.stopped(stoppedByUser)
 		stop(how)
 	})
-	ignore := h.drain.onRequest(func(how checkpoint.StopRequest) {
+	ignore := h.drain.onRequest(func(how runs.StopRequest) {
 		h.stopped(stoppedByDrain)
 		stop(how)
 	})
@@ -147,8 +147,8 @@ func (h *heldLease[M]) NotifyStops(stop func(checkpoint.StopRequest)) {
 	h.ignoreDrain = ignore
 }
 
-// Unwrap returns the lease of the store, for what it offers beside a checkpoint.Lease.
-func (h *heldLease[M]) Unwrap() core.RunLease { return h.Lease }
+// Unwrap returns the lease of the store, for what it offers beside a runs.Lease.
+func (h *heldLease[M]) Unwrap() runs.Lease { return h.Lease }
 
 // stopped notes who has the run stopped.
 func (h *heldLease[M]) stopped(by stopSource) {
@@ -163,7 +163,7 @@ func (h *heldLease[M]) note(err error) error {
 	defer h.mu.Unlock()
 	h.used = true
 	switch {
-	case errors.Is(err, checkpoint.ErrLeaseLost):
+	case errors.Is(err, runs.ErrLeaseLost):
 		h.d.count(CountFenced, h.info)
 	case err != nil:
 		h.failed = err
@@ -176,7 +176,7 @@ func (h *heldLease[M]) Renew(ctx context.Context) error {
 	begun := time.Now()
 	err := h.Lease.Renew(ctx)
 	h.d.observe(ObserveRenewal, time.Since(begun), h.info)
-	if errors.Is(err, checkpoint.ErrLeaseLost) {
+	if errors.Is(err, runs.ErrLeaseLost) {
 		h.d.count(CountFenced, h.info)
 	}
 	return err
@@ -226,13 +226,13 @@ func (h *heldLease[M]) RemoveRecords(ctx context.Context, id string) error {
 	return h.note(h.Lease.RemoveRecords(ctx, id))
 }
 
-func (h *heldLease[M]) Answers(ctx context.Context) ([]checkpoint.Answer, error) {
-	answers, err := h.Lease.Answers(ctx)
+func (h *heldLease[M]) Replies(ctx context.Context) ([]runs.Reply, error) {
+	answers, err := h.Lease.Replies(ctx)
 	return answers, h.note(err)
 }
 
 // Settle decides what the runner says and settles the run in the store.
-func (h *heldLease[M]) Settle(ctx context.Context, s checkpoint.Settlement) error {
+func (h *heldLease[M]) Settle(ctx context.Context, s runs.Settlement) error {
 	if s.Status == "" { // the stretch settles it: it knows why the runner could not continue
 		return h.note(nil)
 	}
@@ -250,7 +250,7 @@ func (h *heldLease[M]) Settle(ctx context.Context, s checkpoint.Settlement) erro
 }
 
 // end returns how the stretch ended, nil if the store was not given an end.
-func (h *heldLease[M]) end() *checkpoint.Settlement {
+func (h *heldLease[M]) end() *runs.Settlement {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.settled
@@ -270,23 +270,23 @@ func (h *heldLease[M]) stoppedBy() stopSource {
 }
 
 // decide makes what the runner says of the run into what becomes of it.
-func (h *heldLease[M]) decide(ctx context.Context, s *checkpoint.Settlement) {
-	if h.isLate() && s.Status != checkpoint.Done {
+func (h *heldLease[M]) decide(ctx context.Context, s *runs.Settlement) {
+	if h.isLate() && s.Status != runs.Done {
 		late := &deadlineError{h.info.Deadline}
-		*s = checkpoint.Settlement{Status: checkpoint.Failed, Err: late.Error(), Cause: late, Checkpoint: s.Checkpoint,
+		*s = runs.Settlement{Status: runs.Failed, Err: late.Error(), Cause: late, Checkpoint: s.Checkpoint,
 			DropRecords: s.DropRecords}
 	}
 	switch s.Status {
-	case checkpoint.Paused:
+	case runs.Paused:
 		if h.stoppedBy() != stoppedByUser { // nobody wanted it to stop: another worker continues
-			s.Status, s.Err = checkpoint.Ready, ""
+			s.Status, s.Err = runs.Ready, ""
 		}
-	case checkpoint.Waiting:
+	case runs.Waiting:
 		h.decideWaiting(ctx, s)
-	case checkpoint.Failed:
+	case runs.Failed:
 		h.decideFailed(s)
 	}
-	if s.Status == checkpoint.Done || s.Status == checkpoint.Failed {
+	if s.Status == runs.Done || s.Status == runs.Failed {
 		h.d.answerParent(h.info, s)
 	}
 }
@@ -307,7 +307,7 @@ func (e *deadlineError) Error() string {
 func (e *deadlineError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // decideFailed has a run tried again whose failure may pass.
-func (h *heldLease[M]) decideFailed(s *checkpoint.Settlement) {
+func (h *heldLease[M]) decideFailed(s *runs.Settlement) {
 	cause := s.Cause
 	if cause == nil {
 		cause = errors.New(s.Err)
@@ -323,17 +323,17 @@ func (h *heldLease[M]) decideFailed(s *checkpoint.Settlement) {
 		return
 	}
 	if after, again := h.d.retry(cause, h.info.Retries+1); again {
-		s.Status, s.WakeAt = checkpoint.Ready, h.clock.Now().Add(after)
+		s.Status, s.WakeAt = runs.Ready, h.clock.Now().Add(after)
 	}
 }
 
 // answerParent gives the result to the run that waits for this one.
-func (d *TypedDispatcher[M]) answerParent(info checkpoint.RunInfo, s *checkpoint.Settlement) {
+func (d *TypedDispatcher[M]) answerParent(info runs.Info, s *runs.Settlement) {
 	if info.Parent == "" {
 		return
 	}
 	answer := &ChildOutcome{Err: s.Err}
-	if s.Status == checkpoint.Done {
+	if s.Status == runs.Done {
 		m, _, err := adk.DecodeResult[M](s.Result)
 		if answer.Message = m; err != nil {
 			answer.Err = err.Error()
@@ -348,7 +348,7 @@ func (d *TypedDispatcher[M]) answerParent(info checkpoint.RunInfo, s *checkpoint
 
 // decideWaiting submits the runs that are waited for, and has the run wake up when a timer ends or an answer is
 // overdue.
-func (h *heldLease[M]) decideWaiting(ctx context.Context, s *checkpoint.Settlement) {
+func (h *heldLease[M]) decideWaiting(ctx context.Context, s *runs.Settlement) {
 	s.WakeAt = earlier(s.WakeAt, h.info.Deadline)
 	for i := range s.Waiting {
 		p := &s.Waiting[i]
@@ -359,12 +359,12 @@ func (h *heldLease[M]) decideWaiting(ctx context.Context, s *checkpoint.Settleme
 		if !ok {
 			continue
 		}
-		var made checkpoint.ChildRun
+		var made runs.Child
 		if err == nil {
 			made, err = h.d.childOf(ctx, h.info, p.ID, job)
 		}
 		if err != nil {
-			*s = checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err, Checkpoint: s.Checkpoint,
+			*s = runs.Settlement{Status: runs.Failed, Err: err.Error(), Cause: err, Checkpoint: s.Checkpoint,
 				DropRecords: s.DropRecords}
 			return
 		}
@@ -380,7 +380,7 @@ func (h *heldLease[M]) decideWaiting(ctx context.Context, s *checkpoint.Settleme
 		return
 	}
 	if err := h.d.checkChildren(ctx, h.info.ID, len(s.Children)); err != nil {
-		*s = checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err, Checkpoint: s.Checkpoint,
+		*s = runs.Settlement{Status: runs.Failed, Err: err.Error(), Cause: err, Checkpoint: s.Checkpoint,
 			DropRecords: s.DropRecords}
 	}
 }

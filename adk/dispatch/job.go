@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -17,7 +17,7 @@ type OnBusy int
 const (
 	// Enqueue has the new run wait until those before it have ended.
 	Enqueue OnBusy = iota
-	// Reject refuses the new run with an error that matches checkpoint.ErrRunBusy.
+	// Reject refuses the new run with an error that matches runs.ErrBusy.
 	Reject
 	// Interrupt stops the runs before it where nothing is lost. They are paused, with the ID of the new run as the reason.
 	Interrupt
@@ -73,7 +73,7 @@ type Job = TypedJob[*schema.Message]
 
 // NewRun makes the run of the job for a store. It is for applications that submit runs in a transaction of their own:
 // the SQL stores have a method SubmitTx.
-func (j *TypedJob[M]) NewRun() (run checkpoint.NewRun, err error) {
+func (j *TypedJob[M]) NewRun() (run runs.Spec, err error) {
 	switch {
 	case j.ID == sweeper || j.Queue == core.OwnQueue:
 		return run, fmt.Errorf("runs and queues named %q are Weft's own", sweeper)
@@ -83,7 +83,7 @@ func (j *TypedJob[M]) NewRun() (run checkpoint.NewRun, err error) {
 		return run, fmt.Errorf("the job for agent %q has no messages", j.Agent)
 	}
 	input := &adk.TypedAgentInput[M]{Messages: j.Messages, EnableStreaming: j.Streaming}
-	run = checkpoint.NewRun{Agent: j.Agent, Queue: j.Queue, Key: j.Key, Alone: j.Key != "" && j.OnBusy == Reject,
+	run = runs.Spec{Agent: j.Agent, Queue: j.Queue, Key: j.Key, Alone: j.Key != "" && j.OnBusy == Reject,
 		Tags: j.Tags, Priority: j.Priority, NotBefore: j.NotBefore, Deadline: j.Deadline, Trace: j.Trace,
 		Build: core.BuildID()}
 	run.Records, err = adk.RunRecords(input, j.SessionValues)

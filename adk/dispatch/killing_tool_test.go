@@ -15,16 +15,17 @@ import (
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/runs"
 )
 
 // mortal is a store as one process sees it, which writes nothing any more once it is dead.
 type mortal struct {
-	checkpoint.RunStore
+	runs.Store
 	dead atomic.Bool
 }
 
-func (s *mortal) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
-	lease, err := s.RunStore.Acquire(ctx, id, req)
+func (s *mortal) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
+	lease, err := s.Store.Acquire(ctx, id, req)
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +33,14 @@ func (s *mortal) Acquire(ctx context.Context, id string, req checkpoint.LeaseReq
 }
 
 type mortalLease struct {
-	checkpoint.Lease
+	runs.Lease
 	process *mortal
 }
 
 // alive does something if the process is.
 func (l *mortalLease) alive(do func() error) error {
 	if l.process.dead.Load() {
-		return checkpoint.ErrLeaseLost
+		return runs.ErrLeaseLost
 	}
 	return do()
 }
@@ -52,7 +53,7 @@ func (l *mortalLease) Renew(ctx context.Context) error {
 	return l.alive(func() error { return l.Lease.Renew(ctx) })
 }
 
-func (l *mortalLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
+func (l *mortalLease) Settle(ctx context.Context, s runs.Settlement) error {
 	return l.alive(func() error { return l.Lease.Settle(ctx, s) })
 }
 
@@ -89,14 +90,14 @@ func TestStretch_AToolThatAlwaysKillsItsProcessFailsTheRun(t *testing.T) {
 					deaths := 0
 					for ; ; deaths++ {
 						require.LessOrEqual(t, deaths, c.most)
-						process = &mortal{RunStore: store}
+						process = &mortal{Store: store}
 						d := dispatch.New(process, dispatch.Config{MaxAttempts: c.most, Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
 						if deaths == 0 {
 							_, err := d.Submit(t.Context(), jobOf("r", "a"))
 							require.NoError(t, err)
 						}
 						o, err := d.Stretch(t.Context(), "r")
-						if o.Status == checkpoint.Failed {
+						if o.Status == runs.Failed {
 							require.ErrorContains(t, o.Err, "died")
 							break
 						}

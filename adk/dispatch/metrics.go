@@ -3,16 +3,16 @@ package dispatch
 import (
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Metrics is given what happens, to count and to measure it. Its methods are called in the goroutines of runs: they
 // must be fast, and safe for concurrent use.
 type Metrics interface {
 	// Count adds one to a counter.
-	Count(what Counter, run checkpoint.RunInfo)
+	Count(what Counter, run runs.Info)
 	// Observe adds to a histogram.
-	Observe(what Histogram, d time.Duration, run checkpoint.RunInfo)
+	Observe(what Histogram, d time.Duration, run runs.Info)
 }
 
 // Counter is something that [Metrics] counts.
@@ -52,13 +52,13 @@ const (
 	ObserveRenewal Histogram = "renewal"
 )
 
-func (d *TypedDispatcher[M]) count(what Counter, run checkpoint.RunInfo) {
+func (d *TypedDispatcher[M]) count(what Counter, run runs.Info) {
 	if d.conf.Metrics != nil {
 		d.conf.Metrics.Count(what, run)
 	}
 }
 
-func (d *TypedDispatcher[M]) observe(what Histogram, t time.Duration, run checkpoint.RunInfo) {
+func (d *TypedDispatcher[M]) observe(what Histogram, t time.Duration, run runs.Info) {
 	if d.conf.Metrics != nil {
 		d.conf.Metrics.Observe(what, max(t, 0), run)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // measured keeps what it is given.
@@ -20,13 +21,13 @@ type measured struct {
 	observed map[dispatch.Histogram][]time.Duration
 }
 
-func (m *measured) Count(what dispatch.Counter, _ checkpoint.RunInfo) {
+func (m *measured) Count(what dispatch.Counter, _ runs.Info) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.counts[what]++
 }
 
-func (m *measured) Observe(what dispatch.Histogram, d time.Duration, _ checkpoint.RunInfo) {
+func (m *measured) Observe(what dispatch.Histogram, d time.Duration, _ runs.Info) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.observed[what] = append(m.observed[what], d)
@@ -47,7 +48,7 @@ func TestWork_CountsWhatItDoes(t *testing.T) {
 			return "worked", nil
 		}))
 		conf := dispatch.Config{TTL: 3 * time.Second, Metrics: m, Agents: dispatch.Agents{"a": dispatch.Runs(agent)},
-			Context: func(ctx context.Context, run checkpoint.RunInfo) context.Context {
+			Context: func(ctx context.Context, run runs.Info) context.Context {
 				return context.WithValue(ctx, traceKey{}, run.Trace)
 			}}
 		d := dispatch.New(store, conf)
@@ -57,7 +58,7 @@ func TestWork_CountsWhatItDoes(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(time.Minute) // nobody works yet
 		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 		require.Equal(t, "00-trace", trace)
 		require.Equal(t, 1, m.counts[dispatch.CountStretch])
 		require.Equal(t, 1, m.counts[dispatch.CountDone])
@@ -68,7 +69,7 @@ func TestWork_CountsWhatItDoes(t *testing.T) {
 		_, err = d.Submit(t.Context(), jobOf("2", "a"))
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
-		_, err = store.Acquire(t.Context(), "2", checkpoint.LeaseRequest{Steal: true})
+		_, err = store.Acquire(t.Context(), "2", runs.LeaseRequest{Steal: true})
 		require.NoError(t, err)
 		stop()
 		require.Equal(t, 1, m.counts[dispatch.CountLost])
@@ -92,7 +93,7 @@ func TestStretch_OfARunThatHasEndedTouchesNothing(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			o, err := d.Stretch(context.Background(), "1")
-			if err != nil || o.Status != checkpoint.Done || o.Result == nil {
+			if err != nil || o.Status != runs.Done || o.Result == nil {
 				t.Errorf("%+v, %v", o, err)
 			}
 		})

@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
 // TypedOutcome holds the state of a run after a stretch, and its result.
 type TypedOutcome[M adk.MessageType] struct {
-	Status checkpoint.Status
+	Status runs.Status
 	// Result is the last message of a run that is done, nil if there was none, and Agent who said it.
 	Result M
 	Agent  string
 	// Waiting are the questions of a run that waits.
-	Waiting []checkpoint.WaitPoint
+	Waiting []runs.Question
 	// WakeAt is the time at which a run that is ready or waits becomes due by itself.
 	WakeAt time.Time
 	// Err is the error of a run that failed or was stopped. Only the process that executed it has the error itself; others
@@ -38,12 +38,12 @@ type TypedOutcome[M adk.MessageType] struct {
 type Outcome = TypedOutcome[*schema.Message]
 
 // outcomeOf reads what a run has come to.
-func (d *TypedDispatcher[M]) outcomeOf(ctx context.Context, info checkpoint.RunInfo) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) outcomeOf(ctx context.Context, info runs.Info) (o TypedOutcome[M], err error) {
 	o = TypedOutcome[M]{Status: info.Status, Waiting: info.Waiting, WakeAt: info.WakeAt}
 	if info.Error != "" {
 		o.Err = errors.New(info.Error)
 	}
-	if info.Status != checkpoint.Done {
+	if info.Status != runs.Done {
 		return o, nil
 	}
 	result, err := d.store.Result(ctx, info.ID)
@@ -63,7 +63,7 @@ const (
 )
 
 // Wait waits until a run is done, has failed, waits or is paused, whoever executes it, and returns what it has come to.
-// It returns the error of ctx when that ends, and one that matches checkpoint.ErrNotFound if there is no such run.
+// It returns the error of ctx when that ends, and one that matches runs.ErrNotFound if there is no such run.
 func (d *TypedDispatcher[M]) Wait(ctx context.Context, id string) (o TypedOutcome[M], err error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		changed := d.change()
@@ -72,8 +72,8 @@ func (d *TypedDispatcher[M]) Wait(ctx context.Context, id string) (o TypedOutcom
 		case err != nil:
 			return o, err
 		case !exists:
-			return o, fmt.Errorf("wait for run %q: %w", id, checkpoint.ErrNotFound)
-		case info.Status != checkpoint.Ready && info.Status != checkpoint.Running && info.Owner == "":
+			return o, fmt.Errorf("wait for run %q: %w", id, runs.ErrNotFound)
+		case info.Status != runs.Ready && info.Status != runs.Running && info.Owner == "":
 			return d.outcomeOf(ctx, info)
 		}
 		timer := time.NewTimer(pause)

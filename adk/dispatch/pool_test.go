@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // tenants count the runs of each that are executed.
@@ -69,25 +70,25 @@ func TestPool_SharesSlotsFairlyBetweenTenants(t *testing.T) {
 		time.Sleep(12 * time.Second) // the slots of the large one are free again
 		require.Equal(t, 8, count.of("large")+count.of("small")+count.of("other"))
 		require.GreaterOrEqual(t, count.of("small"), 1)
-		require.Equal(t, checkpoint.Running, statusIn(t, dispatchers["other"], "0"))
+		require.Equal(t, runs.Running, statusIn(t, dispatchers["other"], "0"))
 		time.Sleep(10 * time.Second) // and once more: a worker that has just taken a run waits for the next slot
 		require.Equal(t, 8, count.of("large")+count.of("small"))
 		require.GreaterOrEqual(t, count.of("small"), 2)
-		waitFor(t, dispatchers["small"], "19", checkpoint.Done)
-		waitFor(t, dispatchers["other"], "0", checkpoint.Done)
+		waitFor(t, dispatchers["small"], "19", runs.Done)
+		waitFor(t, dispatchers["other"], "0", runs.Done)
 		require.Less(t, doneOf(t, dispatchers["large"]), 100, "the small one has not waited for the large one")
-		waitFor(t, dispatchers["large"], "99", checkpoint.Done)
+		waitFor(t, dispatchers["large"], "99", runs.Done)
 	})
 }
 
-func statusIn(t *testing.T, d *dispatch.Dispatcher, id string) checkpoint.Status {
+func statusIn(t *testing.T, d *dispatch.Dispatcher, id string) runs.Status {
 	info, _, err := d.Inspect(t.Context(), id)
 	require.NoError(t, err)
 	return info.Status
 }
 
 func doneOf(t *testing.T, d *dispatch.Dispatcher) (n int) {
-	for _, err := range d.List(t.Context(), checkpoint.Query{Status: []checkpoint.Status{checkpoint.Done}}) {
+	for _, err := range d.List(t.Context(), runs.Query{Status: []runs.Status{runs.Done}}) {
 		require.NoError(t, err)
 		n++
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -38,11 +39,11 @@ func BenchmarkStretch_BehindSteps(b *testing.B) {
 				MaxIterations: steps + 2,
 				ToolsConfig:   adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{step}}}})
 			require.NoError(b, err)
-			stretch := func(store checkpoint.RunStore) {
+			stretch := func(store runs.Store) {
 				d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
 				o, err := d.Stretch(b.Context(), "1")
 				require.NoError(b, err)
-				require.Equal(b, checkpoint.Done, o.Status, "%v", o.Err)
+				require.Equal(b, runs.Done, o.Status, "%v", o.Err)
 			}
 			job := jobOf("1", "a")
 			run, err := job.NewRun()

@@ -10,23 +10,24 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestStop_EndsACallThatIsUnderWay: a request to stop at once ends a call in flight long before the lease is renewed, also
 // through stores that wrap the store of the lease, and from another process.
 // Rule distributed/F18.
 func TestStop_EndsACallThatIsUnderWay(t *testing.T) {
-	wraps := map[string]func(checkpoint.RunStore) checkpoint.RunStore{
-		"plain": func(s checkpoint.RunStore) checkpoint.RunStore { return s },
-		"sealed": func(s checkpoint.RunStore) checkpoint.RunStore {
+	wraps := map[string]func(runs.Store) runs.Store{
+		"plain": func(s runs.Store) runs.Store { return s },
+		"sealed": func(s runs.Store) runs.Store {
 			return checkpoint.Seal(s, checkpoint.OneKey("k", bytes.Repeat([]byte("k"), 32)))
 		},
-		"scoped": func(s checkpoint.RunStore) checkpoint.RunStore { return checkpoint.Scope(s, "acme") },
+		"scoped": func(s runs.Store) runs.Store { return checkpoint.Scope(s, "acme") },
 	}
 	for name, wrap := range wraps {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			open := func() checkpoint.RunStore {
+			open := func() runs.Store {
 				store, err := checkpoint.NewFileStore(dir)
 				require.NoError(t, err)
 				return wrap(store)
@@ -47,8 +48,8 @@ func TestStop_EndsACallThatIsUnderWay(t *testing.T) {
 				require.NoError(t, err)
 				<-begun
 				asked := time.Now()
-				require.NoError(t, d.Stop(t.Context(), who, checkpoint.StopRequest{Immediate: true, Reason: "enough"}))
-				require.EqualError(t, waitFor(t, worker, who, checkpoint.Paused).Err, "enough")
+				require.NoError(t, d.Stop(t.Context(), who, runs.StopRequest{Immediate: true, Reason: "enough"}))
+				require.EqualError(t, waitFor(t, worker, who, runs.Paused).Err, "enough")
 				require.Less(t, time.Since(asked), 5*time.Second, "%s: the lease is renewed after 10 s", who)
 			}
 		})

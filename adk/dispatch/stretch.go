@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/internal/runwatch"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/runs"
 )
 
 // NotMineAgain is after how long a run is due again that a worker does not execute (see [ErrNotMine]).
@@ -20,7 +21,7 @@ const NotMineAgain = 5 * time.Second
 // Stretch executes a run from where it is to where it ends or waits, and returns what it has come to. A run that has
 // ended, is paused, waits for answers that are not there, or is ready at a later time only (Outcome.WakeAt), is not
 // touched. It blocks meanwhile, and may be called by
-// anyone, at any time: of several callers one executes, and the others get an error that matches checkpoint.ErrRunBusy.
+// anyone, at any time: of several callers one executes, and the others get an error that matches runs.ErrBusy.
 //
 // An error says that nobody knows what the run has come to: the store failed, or somebody has taken the run over, or
 // this process does not know the agent. The run is continued by whoever calls next. What the run itself failed of is
@@ -60,28 +61,28 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	}
 	lease := newTakenLease(taken, asked)
 	if isEarly(lease.Info(), lease.clock.Now()) {
-		return d.leave(context.WithoutCancel(ctx), lease, checkpoint.Settlement{})
+		return d.leave(context.WithoutCancel(ctx), lease, runs.Settlement{})
 	}
 	return d.execute(ctx, lease, o)
 }
 
 // isOver reports whether there is nothing to execute of a run until somebody says so.
-func isOver(run checkpoint.RunInfo) bool {
+func isOver(run runs.Info) bool {
 	switch run.Status {
-	case checkpoint.Done, checkpoint.Failed, checkpoint.Paused:
+	case runs.Done, runs.Failed, runs.Paused:
 		return run.Owner == ""
 	}
 	return false
 }
 
 // isEarly reports whether a run is ready at a later time only.
-func isEarly(run checkpoint.RunInfo, now time.Time) bool {
-	return run.Status == checkpoint.Ready && now.Before(run.WakeAt)
+func isEarly(run runs.Info, now time.Time) bool {
+	return run.Status == runs.Ready && now.Before(run.WakeAt)
 }
 
 // Fail settles a run as failed that nobody executes, for the reason of cause: whoever was to execute it has given it
-// up. A run that waits for it gets the error. It fails with an error that matches checkpoint.ErrRunBusy while somebody
-// holds the run, and checkpoint.ErrRunEnded if it has ended.
+// up. A run that waits for it gets the error. It fails with an error that matches runs.ErrBusy while somebody
+// holds the run, and runs.ErrEnded if it has ended.
 func (d *TypedDispatcher[M]) Fail(ctx context.Context, id string, cause error) error {
 	defer d.notify()
 	if err := notOwn(id); err != nil {
@@ -93,21 +94,21 @@ func (d *TypedDispatcher[M]) Fail(ctx context.Context, id string, cause error) e
 	}
 	ctx = context.WithoutCancel(ctx) // the lease is given back
 	info := lease.Info()
-	if info.Status == checkpoint.Done || info.Status == checkpoint.Failed {
-		return errors.Join(&checkpoint.RunError{Err: checkpoint.ErrRunEnded, Info: info},
-			lease.Settle(ctx, checkpoint.Settlement{}))
+	if info.Status == runs.Done || info.Status == runs.Failed {
+		return errors.Join(&runs.Error{Err: runs.ErrEnded, Info: info},
+			lease.Settle(ctx, runs.Settlement{}))
 	}
-	s := checkpoint.Settlement{Status: checkpoint.Failed, Err: cause.Error(), Cause: cause}
+	s := runs.Settlement{Status: runs.Failed, Err: cause.Error(), Cause: cause}
 	d.answerParent(info, &s)
 	return lease.Settle(ctx, s)
 }
 
-func (d *TypedDispatcher[M]) leaseRequest() checkpoint.LeaseRequest {
+func (d *TypedDispatcher[M]) leaseRequest() runs.LeaseRequest {
 	owner := d.conf.Owner
 	if owner == "" {
 		owner = core.ProcessOwner()
 	}
-	return checkpoint.LeaseRequest{Owner: owner, TTL: d.conf.TTL}
+	return runs.LeaseRequest{Owner: owner, TTL: d.conf.TTL}
 }
 
 // execute is a stretch whose lease is taken.
@@ -117,21 +118,21 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how
 	settling := context.WithoutCancel(ctx)
 	info := lease.Info()
 	switch info.Status {
-	case checkpoint.Done, checkpoint.Failed, checkpoint.Paused:
-		return d.leave(settling, lease, checkpoint.Settlement{})
+	case runs.Done, runs.Failed, runs.Paused:
+		return d.leave(settling, lease, runs.Settlement{})
 	}
 	now := lease.clock.Now()
 	targets, err := d.dueTargets(settling, info, now)
 	if err != nil {
-		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
+		return o, errors.Join(err, lease.Settle(settling, runs.Settlement{}))
 	}
 	refusal := d.refusal(info, now)
-	if info.Status == checkpoint.Waiting && len(targets) == 0 && refusal == nil {
-		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: nextLook(info, now)})
+	if info.Status == runs.Waiting && len(targets) == 0 && refusal == nil {
+		return d.leave(settling, lease, runs.Settlement{WakeAt: nextLook(info, now)})
 	}
 	turn, err := d.turnOf(info, how.turn)
 	if err != nil {
-		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: now.Add(suspectAgain)})
+		return d.leave(settling, lease, runs.Settlement{WakeAt: now.Add(suspectAgain)})
 	}
 	h := d.hold(lease, info, how)
 	h.turn = turn
@@ -141,7 +142,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how
 		return d.settleAs(settling, h, *refusal)
 	}
 	d.count(CountStretch, info)
-	if info.Status == checkpoint.Running {
+	if info.Status == runs.Running {
 		d.count(CountTakeover, info)
 	}
 	begun := time.Now()
@@ -150,24 +151,24 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how
 	switch {
 	case h.end() != nil:
 		return d.settledAs(settling, h)
-	case errors.Is(err, checkpoint.ErrLeaseLost):
+	case errors.Is(err, runs.ErrLeaseLost):
 		d.count(CountLost, info)
 		return o, err
 	case isForOthers(err):
-		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: lease.clock.Now().Add(NotMineAgain)}))
+		return o, errors.Join(err, lease.Settle(settling, runs.Settlement{WakeAt: lease.clock.Now().Add(NotMineAgain)}))
 	case ctx.Err() != nil: // before it began
-		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
+		return o, errors.Join(err, lease.Settle(settling, runs.Settlement{}))
 	case err == nil:
 		err = fmt.Errorf("the runner of agent %q did not use the store that its maker was given", info.Agent)
 	}
 	// The runner could not begin.
-	return d.settleAs(settling, h, checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err})
+	return d.settleAs(settling, h, runs.Settlement{Status: runs.Failed, Err: err.Error(), Cause: err})
 }
 
 // isForOthers reports whether a run that could not begin here can be executed by other workers: those of a newer release,
 // or that know its types or its key. Nothing of it is changed.
 func isForOthers(err error) bool {
-	for _, why := range []error{ErrNotMine, checkpoint.ErrNewerFormat, checkpoint.ErrUnknownType, checkpoint.ErrNoKey} {
+	for _, why := range []error{ErrNotMine, runs.ErrNewerFormat, runs.ErrUnknownType, checkpoint.ErrNoKey} {
 		if errors.Is(err, why) {
 			return true
 		}
@@ -176,7 +177,7 @@ func isForOthers(err error) bool {
 }
 
 // settleAs settles a run that was not executed.
-func (d *TypedDispatcher[M]) settleAs(ctx context.Context, h *heldLease[M], s checkpoint.Settlement) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) settleAs(ctx context.Context, h *heldLease[M], s runs.Settlement) (o TypedOutcome[M], err error) {
 	if err := h.Settle(ctx, s); err != nil {
 		return o, errors.Join(s.Cause, err)
 	}
@@ -184,20 +185,20 @@ func (d *TypedDispatcher[M]) settleAs(ctx context.Context, h *heldLease[M], s ch
 }
 
 // leave gives a lease back without having done anything, and returns what the run has come to.
-func (d *TypedDispatcher[M]) leave(ctx context.Context, lease checkpoint.Lease, s checkpoint.Settlement) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) leave(ctx context.Context, lease runs.Lease, s runs.Settlement) (o TypedOutcome[M], err error) {
 	id := lease.Info().ID
 	if err := lease.Settle(ctx, s); err != nil {
 		return o, err
 	}
 	info, exists, err := d.store.Inspect(ctx, id)
 	if err != nil || !exists {
-		return o, errors.Join(err, fmt.Errorf("run %q: %w", id, checkpoint.ErrNotFound))
+		return o, errors.Join(err, fmt.Errorf("run %q: %w", id, runs.ErrNotFound))
 	}
 	return d.outcomeOf(ctx, info)
 }
 
 // refusal is how a run ends that must not be executed, nil for most.
-func (d *TypedDispatcher[M]) refusal(info checkpoint.RunInfo, now time.Time) *checkpoint.Settlement {
+func (d *TypedDispatcher[M]) refusal(info runs.Info, now time.Time) *runs.Settlement {
 	var err error
 	switch {
 	case d.suspicionOf(info) == poisoned:
@@ -208,7 +209,7 @@ func (d *TypedDispatcher[M]) refusal(info checkpoint.RunInfo, now time.Time) *ch
 	default:
 		return nil
 	}
-	return &checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err}
+	return &runs.Settlement{Status: runs.Failed, Err: err.Error(), Cause: err}
 }
 
 // PoisonedError is the error of a run that has failed because it killed its process again and again.
@@ -288,20 +289,20 @@ func (d *TypedDispatcher[M]) settledAs(ctx context.Context, h *heldLease[M]) (o 
 		o.Err = errors.New(s.Err)
 	}
 	switch s.Status {
-	case checkpoint.Done:
+	case runs.Done:
 		d.count(CountDone, h.info)
 		o.Result, o.Agent, err = adk.DecodeResult[M](s.Result)
-	case checkpoint.Failed:
+	case runs.Failed:
 		d.count(CountFailed, h.info)
-	case checkpoint.Paused:
+	case runs.Paused:
 		d.count(CountPaused, h.info)
-	case checkpoint.Ready:
+	case runs.Ready:
 		if s.Err != "" {
 			d.count(CountRetry, h.info)
 		} else {
 			d.count(CountDrained, h.info)
 		}
-	case checkpoint.Waiting:
+	case runs.Waiting:
 		d.count(CountWaiting, h.info)
 		d.answerEnded(ctx, h)
 	}
@@ -324,7 +325,7 @@ func (d *TypedDispatcher[M]) answerEnded(ctx context.Context, h *heldLease[M]) {
 			continue
 		}
 		if answer, err := adk.EncodeAnswer(p.ID, outcome); err == nil {
-			_ = d.store.Answer(ctx, h.info.ID, answer)
+			_ = d.store.Reply(ctx, h.info.ID, answer)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestStretch_DrainsWhereNothingIsLost: the call ends, and the next caller continues behind it.
@@ -37,11 +38,11 @@ func TestStretch_DrainsWhereNothingIsLost(t *testing.T) {
 		time.AfterFunc(10*time.Second, func() { close(begin) })
 		o, err := d.Stretch(t.Context(), "1", dispatch.WithDrain(begin, 0))
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, o.Status)
+		require.Equal(t, runs.Ready, o.Status)
 		require.EqualValues(t, 1, ended.Load())
 		o, err = d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Done, o.Status)
+		require.Equal(t, runs.Done, o.Status)
 		require.EqualValues(t, 1, begun.Load())
 	})
 }
@@ -63,7 +64,7 @@ func TestStretch_DrainsAtOnceAfterItsTimeout(t *testing.T) {
 		begun := time.Now()
 		o, err := d.Stretch(t.Context(), "1", dispatch.WithDrain(begin, 20*time.Second))
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, o.Status)
+		require.Equal(t, runs.Ready, o.Status)
 		require.Equal(t, 21*time.Second, time.Since(begun))
 	})
 }
@@ -74,18 +75,18 @@ func TestFail_SettlesARunThatNobodyExecutes(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}})
 		gone := errors.New("its engine is gone")
-		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), checkpoint.ErrNotFound)
+		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), runs.ErrNotFound)
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		lease, err := store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{})
+		lease, err := store.Acquire(t.Context(), "1", runs.LeaseRequest{})
 		require.NoError(t, err)
-		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), checkpoint.ErrRunBusy)
-		require.NoError(t, lease.Settle(t.Context(), checkpoint.Settlement{}))
+		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), runs.ErrBusy)
+		require.NoError(t, lease.Settle(t.Context(), runs.Settlement{}))
 
 		require.NoError(t, d.Fail(t.Context(), "1", gone))
-		o := waitFor(t, d, "1", checkpoint.Failed)
+		o := waitFor(t, d, "1", runs.Failed)
 		require.EqualError(t, o.Err, gone.Error())
-		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), checkpoint.ErrRunEnded)
+		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), runs.ErrEnded)
 		info, _, err := d.Inspect(t.Context(), "1")
 		require.NoError(t, err)
 		require.Empty(t, info.Owner)
@@ -102,14 +103,14 @@ func TestFail_IsTheAnswerToTheRunThatWaits(t *testing.T) {
 		require.NoError(t, err)
 		o, err := d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Waiting, o.Status)
-		for child, err := range d.List(t.Context(), checkpoint.Query{Parent: "1"}) {
+		require.Equal(t, runs.Waiting, o.Status)
+		for child, err := range d.List(t.Context(), runs.Query{Parent: "1"}) {
 			require.NoError(t, err)
 			require.NoError(t, d.Fail(t.Context(), child.ID, errors.New("its engine is gone")))
 		}
 		o, err = d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Failed, o.Status)
+		require.Equal(t, runs.Failed, o.Status)
 		require.ErrorContains(t, o.Err, "its engine is gone")
 	})
 }
@@ -137,7 +138,7 @@ func TestStretch_LeavesARunWhoseTimeHasNotCome(t *testing.T) {
 			for range 3 { // asking is no attempt
 				o, err := d.Stretch(t.Context(), "1")
 				require.NoError(t, err)
-				require.Equal(t, checkpoint.Ready, o.Status)
+				require.Equal(t, runs.Ready, o.Status)
 				require.Equal(t, time.Now().Add(in).UnixMicro(), o.WakeAt.UnixMicro())
 			}
 		}
@@ -145,13 +146,13 @@ func TestStretch_LeavesARunWhoseTimeHasNotCome(t *testing.T) {
 		time.Sleep(time.Hour)
 		o, err := d.Stretch(t.Context(), "1") // fails, and is to be tried again in 5 seconds
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, o.Status)
+		require.Equal(t, runs.Ready, o.Status)
 		failing = false
 		early(5 * time.Second)
 		time.Sleep(5 * time.Second)
 		o, err = d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Done, o.Status)
+		require.Equal(t, runs.Done, o.Status)
 	})
 }
 
@@ -164,20 +165,20 @@ func TestStretch_DoesNotAskToRetryAPoisonedRun(t *testing.T) {
 		Retry: func(error, int) (time.Duration, bool) { return 0, true }})
 	_, err := d.Submit(t.Context(), jobOf("1", "a"))
 	require.NoError(t, err)
-	_, err = store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{TTL: time.Second}) // and dies
+	_, err = store.Acquire(t.Context(), "1", runs.LeaseRequest{TTL: time.Second}) // and dies
 	require.NoError(t, err)
-	_, err = store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{Steal: true, TTL: time.Second})
+	_, err = store.Acquire(t.Context(), "1", runs.LeaseRequest{Steal: true, TTL: time.Second})
 	require.NoError(t, err)
 	waitForLeaseOf(t, store, "1")
 	o, err := d.Stretch(t.Context(), "1")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Failed, o.Status)
+	require.Equal(t, runs.Failed, o.Status)
 	var poisoned *dispatch.PoisonedError
 	require.ErrorAs(t, o.Err, &poisoned)
 }
 
 // waitForLeaseOf lets the lease of a process that is gone end.
-func waitForLeaseOf(t *testing.T, store checkpoint.RunStore, id string) {
+func waitForLeaseOf(t *testing.T, store runs.Store, id string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		info, _, err := store.Inspect(t.Context(), id)

@@ -15,36 +15,37 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // barrierStore is a store in which the first two that list runs wait for each other.
 type barrierStore struct {
-	checkpoint.RunStore
+	runs.Store
 	lists sync.WaitGroup
 	left  atomic.Int32
 }
 
-func newBarrierStore(store checkpoint.RunStore) *barrierStore {
-	s := &barrierStore{RunStore: store}
+func newBarrierStore(store runs.Store) *barrierStore {
+	s := &barrierStore{Store: store}
 	s.lists.Add(2)
 	s.left.Store(2)
 	return s
 }
 
-func (s *barrierStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
-	var runs []checkpoint.RunInfo
-	for info, err := range s.RunStore.List(ctx, q) {
+func (s *barrierStore) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
+	var all []runs.Info
+	for info, err := range s.Store.List(ctx, q) {
 		if err != nil {
 			panic(err)
 		}
-		runs = append(runs, info)
+		all = append(all, info)
 	}
 	if s.left.Add(-1) >= 0 {
 		s.lists.Done()
 	}
 	s.lists.Wait()
-	return func(yield func(checkpoint.RunInfo, error) bool) {
-		for _, info := range runs {
+	return func(yield func(runs.Info, error) bool) {
+		for _, info := range all {
 			if !yield(info, nil) {
 				return
 			}
@@ -56,7 +57,7 @@ func (s *barrierStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[c
 //
 // Rule distributed/D10.
 func TestSubmit_OfTwoOfOneKeyAtTheSameMomentOneCounts(t *testing.T) {
-	both := func(t *testing.T, onBusy dispatch.OnBusy) (errs []error, status map[string]checkpoint.Status) {
+	both := func(t *testing.T, onBusy dispatch.OnBusy) (errs []error, status map[string]runs.Status) {
 		store := checkpoint.NewMemoryStore()
 		d := dispatch.New(newBarrierStore(store), dispatch.Config{})
 		errs = make([]error, 2)
@@ -69,8 +70,8 @@ func TestSubmit_OfTwoOfOneKeyAtTheSameMomentOneCounts(t *testing.T) {
 			})
 		}
 		submitted.Wait()
-		status = map[string]checkpoint.Status{}
-		for info, err := range store.List(t.Context(), checkpoint.Query{Key: "ana"}) {
+		status = map[string]runs.Status{}
+		for info, err := range store.List(t.Context(), runs.Query{Key: "ana"}) {
 			require.NoError(t, err)
 			status[info.ID] = info.Status
 		}
@@ -80,15 +81,15 @@ func TestSubmit_OfTwoOfOneKeyAtTheSameMomentOneCounts(t *testing.T) {
 		errs, status := both(t, dispatch.Reject)
 		require.Len(t, status, 1)
 		refused := errors.Join(errs...)
-		require.ErrorIs(t, refused, checkpoint.ErrRunBusy)
+		require.ErrorIs(t, refused, runs.ErrBusy)
 		for i, err := range errs {
-			require.Equal(t, err == nil, status[fmt.Sprint(i)] == checkpoint.Ready)
+			require.Equal(t, err == nil, status[fmt.Sprint(i)] == runs.Ready)
 		}
 	})
 	t.Run("interrupted", func(t *testing.T) {
 		errs, status := both(t, dispatch.Interrupt)
 		require.NoError(t, errors.Join(errs...))
-		require.ElementsMatch(t, []checkpoint.Status{checkpoint.Ready, checkpoint.Paused},
+		require.ElementsMatch(t, []runs.Status{runs.Ready, runs.Paused},
 			slices.Collect(maps.Values(status)))
 	})
 }

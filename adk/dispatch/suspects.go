@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // suspicion is how a run stands to the deaths of the processes that executed it. It follows from RunInfo.Attempts, which
@@ -29,7 +29,7 @@ const (
 )
 
 // suspicionOf is the standing of a run that was taken, as it was before.
-func (d *TypedDispatcher[M]) suspicionOf(info checkpoint.RunInfo) suspicion {
+func (d *TypedDispatcher[M]) suspicionOf(info runs.Info) suspicion {
 	switch most := d.conf.MaxAttempts; {
 	case info.Attempts >= most:
 		return poisoned
@@ -69,7 +69,7 @@ func (t *turnTaker) take() (giveBack func()) {
 
 // awaitTurn waits, for a caller of Stretch, until a run may be executed, and returns what gives its turn back, nil for one
 // that needs none. It holds no lease meanwhile.
-func (d *TypedDispatcher[M]) awaitTurn(ctx context.Context, info checkpoint.RunInfo) (giveBack func(), err error) {
+func (d *TypedDispatcher[M]) awaitTurn(ctx context.Context, info runs.Info) (giveBack func(), err error) {
 	if d.suspicionOf(info) != suspect {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func (d *TypedDispatcher[M]) awaitTurn(ctx context.Context, info checkpoint.RunI
 var errNotItsTurn = errors.New("another run with which processes died is executed first")
 
 // turnOf takes the turn of a run, if it needs one that its caller does not have.
-func (d *TypedDispatcher[M]) turnOf(info checkpoint.RunInfo, has func()) (giveBack func(), err error) {
+func (d *TypedDispatcher[M]) turnOf(info runs.Info, has func()) (giveBack func(), err error) {
 	if has != nil || d.suspicionOf(info) != suspect {
 		return has, nil
 	}

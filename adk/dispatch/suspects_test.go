@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -55,14 +56,14 @@ func TestWork_InnocentRunsOutliveThoseThatKillTheirProcess(t *testing.T) {
 		require.Equal(t, -1, exit.ExitCode(), "it was to be killed: %s", out)
 	}
 	require.Equal(t, most, deaths)
-	for info, err := range d.List(t.Context(), checkpoint.Query{}) {
+	for info, err := range d.List(t.Context(), runs.Query{}) {
 		require.NoError(t, err)
 		if info.ID == "poison" {
-			require.Equal(t, checkpoint.Failed, info.Status)
+			require.Equal(t, runs.Failed, info.Status)
 			require.Contains(t, info.Error, "died 10 times")
 			continue
 		}
-		require.Equal(t, checkpoint.Done, info.Status, "%s: %s", info.ID, info.Error)
+		require.Equal(t, runs.Done, info.Status, "%s: %s", info.ID, info.Error)
 	}
 }
 
@@ -87,8 +88,8 @@ func workUntilKilled(t *testing.T, dir string) {
 	ended := make(chan error, 1)
 	go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{Poll: 50 * time.Millisecond}) }()
 	require.Eventually(t, func() bool {
-		counts, err := store.Count(ctx, checkpoint.Query{})
-		return err == nil && counts[checkpoint.Done]+counts[checkpoint.Failed] == 7
+		counts, err := store.Count(ctx, runs.Query{})
+		return err == nil && counts[runs.Done]+counts[runs.Failed] == 7
 	}, 50*time.Second, 50*time.Millisecond, "runs that have not ended")
 	cancel()
 	require.NoError(t, <-ended)

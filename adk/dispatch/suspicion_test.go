@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestSuspicionOf_FollowsFromTheDeathsOfARun.
@@ -19,7 +20,7 @@ func TestSuspicionOf_FollowsFromTheDeathsOfARun(t *testing.T) {
 		{2, 0, innocent}, {2, 1, suspect}, {2, 2, poisoned}, {1, 0, innocent}, {1, 1, poisoned},
 	} {
 		d := New(checkpoint.NewMemoryStore(), Config{MaxAttempts: c.most})
-		require.Equal(t, c.want, d.suspicionOf(checkpoint.RunInfo{Attempts: c.attempts}), "%d of %d", c.attempts, c.most)
+		require.Equal(t, c.want, d.suspicionOf(runs.Info{Attempts: c.attempts}), "%d of %d", c.attempts, c.most)
 	}
 }
 

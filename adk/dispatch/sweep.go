@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 	keepStray = 7 * 24 * time.Hour
 )
 
-// Sweep removes the runs that have expired, as the checkpoint.Retention of the store says, and the events of
+// Sweep removes the runs that have expired, as the runs.Retention of the store says, and the events of
 // TypedConfig.Log of runs that ended keepEvents ago. 0 is what the retention of the store says, an hour if it says
 // nothing; negative is for ever. Events of a run that the store of runs does not have stay for a week.
 //
@@ -49,7 +50,7 @@ func notOwn(id string) error {
 	if id != sweeper {
 		return nil
 	}
-	return fmt.Errorf("run %q: %w", id, checkpoint.ErrNotFound)
+	return fmt.Errorf("run %q: %w", id, runs.ErrNotFound)
 }
 
 // sweepRuns removes what has expired.
@@ -75,13 +76,13 @@ func (d *TypedDispatcher[M]) sweepEvents(ctx context.Context, keep time.Duration
 		return nil
 	}
 	request := d.leaseRequest()
-	request.TTL, request.Create = sweepTime, &checkpoint.NewRun{Agent: sweeper, Queue: core.OwnQueue}
+	request.TTL, request.Create = sweepTime, &runs.Spec{Agent: sweeper, Queue: core.OwnQueue}
 	lease, err := d.store.Acquire(ctx, sweeper, request)
 	switch {
-	case errors.Is(err, checkpoint.ErrRunBusy):
+	case errors.Is(err, runs.ErrBusy):
 		return nil
 	case err == nil && lease.Info().Queue != core.OwnQueue: // somebody has written it past the dispatcher
-		err = errors.Join(fmt.Errorf("run %q is not Weft's: remove it", sweeper), lease.Settle(ctx, checkpoint.Settlement{}))
+		err = errors.Join(fmt.Errorf("run %q is not Weft's: remove it", sweeper), lease.Settle(ctx, runs.Settlement{}))
 	}
 	if err != nil {
 		return fmt.Errorf("remove old events: %w", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // sweptStore is a store of events in which it takes a while to list them.
@@ -51,7 +52,7 @@ func TestWork_OneWorkerAtATimeRemovesOldEvents(t *testing.T) {
 		for i := range 3 {
 			_, err := d.Submit(t.Context(), jobOf(fmt.Sprint(i), "a"))
 			require.NoError(t, err)
-			waitFor(t, d, fmt.Sprint(i), checkpoint.Done)
+			waitFor(t, d, fmt.Sprint(i), runs.Done)
 		}
 		_, err := d.Submit(t.Context(), dispatch.Job{ID: "waits", Agent: "nobody's", Messages: streamingJob().Messages})
 		require.NoError(t, err)
@@ -75,7 +76,7 @@ func TestWork_OneWorkerAtATimeRemovesOldEvents(t *testing.T) {
 		require.EqualValues(t, 1, events.most.Load(), "workers at once")
 		require.Greater(t, events.lists.Load(), int32(100))
 		synctest.Wait()
-		for info, err := range store.List(t.Context(), checkpoint.Query{Queue: "weft.sweep"}) {
+		for info, err := range store.List(t.Context(), runs.Query{Queue: "weft.sweep"}) {
 			require.NoError(t, err)
 			require.NotEmpty(t, info.Owner, "it is there while a worker sweeps")
 		}
@@ -94,11 +95,11 @@ func TestSweep_ItsLeaseIsNoRunOfAnybodys(t *testing.T) {
 		held, exists, err := store.Inspect(t.Context(), own)
 		require.NoError(t, err)
 		require.True(t, exists && held.Owner != "", "somebody sweeps")
-		for _, s := range []checkpoint.RunStore{all, store} {
-			counts, err := s.Count(t.Context(), checkpoint.Query{})
+		for _, s := range []runs.Store{all, store} {
+			counts, err := s.Count(t.Context(), runs.Query{})
 			require.NoError(t, err)
 			require.Empty(t, counts)
-			for info := range s.List(t.Context(), checkpoint.Query{}) {
+			for info := range s.List(t.Context(), runs.Query{}) {
 				t.Errorf("run %q is listed", info.ID)
 			}
 		}
@@ -108,10 +109,10 @@ func TestSweep_ItsLeaseIsNoRunOfAnybodys(t *testing.T) {
 		require.False(t, exists)
 		_, waited := d.Wait(t.Context(), own)
 		_, executed := d.Stretch(t.Context(), own)
-		for doing, err := range map[string]error{"wait": waited, "stretch": executed, "answer": d.Answer(t.Context(), own),
-			"stop": d.Stop(t.Context(), own, checkpoint.StopRequest{}), "continue": d.Continue(t.Context(), own),
+		for doing, err := range map[string]error{"wait": waited, "stretch": executed, "answer": d.Reply(t.Context(), own),
+			"stop": d.Stop(t.Context(), own, runs.StopRequest{}), "continue": d.Continue(t.Context(), own),
 			"fail": d.Fail(t.Context(), own, io.EOF)} {
-			require.ErrorIs(t, err, checkpoint.ErrNotFound, doing)
+			require.ErrorIs(t, err, runs.ErrNotFound, doing)
 		}
 		require.NoError(t, d.Remove(t.Context(), own, true))
 		_, err = d.Submit(t.Context(), jobOf(own, "a"))
@@ -121,12 +122,12 @@ func TestSweep_ItsLeaseIsNoRunOfAnybodys(t *testing.T) {
 		require.True(t, exists, "nobody has disturbed it")
 		time.Sleep(time.Minute)
 
-		_, err = store.Submit(t.Context(), own, checkpoint.NewRun{Agent: "a"}) // past the dispatcher
+		_, err = store.Submit(t.Context(), own, runs.Spec{Agent: "a"}) // past the dispatcher
 		require.NoError(t, err)
 		require.ErrorContains(t, d.Sweep(t.Context(), 0), "is not Weft's")
 		info, exists, err := store.Inspect(t.Context(), own)
 		require.NoError(t, err)
-		require.True(t, exists && info.Status == checkpoint.Ready && info.Owner == "", "what is somebody's stays")
+		require.True(t, exists && info.Status == runs.Ready && info.Owner == "", "what is somebody's stays")
 	})
 }
 
@@ -137,14 +138,14 @@ func TestWork_KeepsEventsForAsLongAsTheStoreOfRunsSays(t *testing.T) {
 	for keep, want := range map[time.Duration]int{0: 1, time.Minute: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			events, store := runlog.NewMemoryStore(), checkpoint.NewMemoryStore()
-			store.Retention = checkpoint.Retention{Done: -1, Events: 6 * time.Hour}
+			store.Retention = runs.Retention{Done: -1, Events: 6 * time.Hour}
 			agent := speaking(t, adktest.NewModel(t, adktest.Says("hello")))
 			conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
 			d, stop := working(t, checkpoint.Scope(store, "acme"), conf, dispatch.WorkerConfig{KeepEvents: keep})
 			defer stop()
 			_, err := d.Submit(t.Context(), jobOf("1", "a"))
 			require.NoError(t, err)
-			waitFor(t, d, "1", checkpoint.Done)
+			waitFor(t, d, "1", runs.Done)
 			logged := func() (n int) {
 				for _, err := range events.List(t.Context(), runlog.Query{}) {
 					require.NoError(t, err)
@@ -161,11 +162,11 @@ func TestWork_KeepsEventsForAsLongAsTheStoreOfRunsSays(t *testing.T) {
 }
 
 // endlessStore is a store of runs in which more runs expire than a sweep has time for.
-type endlessStore struct{ checkpoint.RunStore }
+type endlessStore struct{ runs.Store }
 
-func (endlessStore) Sweep(context.Context, int) (checkpoint.Swept, error) {
+func (endlessStore) Sweep(context.Context, int) (runs.Swept, error) {
 	time.Sleep(time.Second)
-	return checkpoint.Swept{Runs: 1, More: true}, nil
+	return runs.Swept{Runs: 1, More: true}, nil
 }
 
 // Who has runs executed by others than workers removes what is kept no longer by himself, and is not kept by it.
@@ -182,26 +183,26 @@ func TestSweep_RemovesWhatIsKeptNoLonger(t *testing.T) {
 		_, err = d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
 		synctest.Wait() // until it is recorded
-		left := func() (runs, logs int) {
+		left := func() (count, logs int) {
 			require.NoError(t, d.Sweep(t.Context(), 0))
-			for _, err := range store.List(t.Context(), checkpoint.Query{}) {
+			for _, err := range store.List(t.Context(), runs.Query{}) {
 				require.NoError(t, err)
-				runs++
+				count++
 			}
 			for _, err := range events.List(t.Context(), runlog.Query{}) {
 				require.NoError(t, err)
 				logs++
 			}
-			return runs, logs
+			return count, logs
 		}
-		runs, logs := left()
-		require.Equal(t, []int{1, 1}, []int{runs, logs})
+		count, logs := left()
+		require.Equal(t, []int{1, 1}, []int{count, logs})
 		time.Sleep(2 * time.Hour)
-		runs, logs = left()
-		require.Equal(t, []int{1, 0}, []int{runs, logs}, "the events were kept for an hour")
+		count, logs = left()
+		require.Equal(t, []int{1, 0}, []int{count, logs}, "the events were kept for an hour")
 		time.Sleep(24 * time.Hour)
-		runs, _ = left()
-		require.Zero(t, runs, "and the run for a day")
+		count, _ = left()
+		require.Zero(t, count, "and the run for a day")
 
 		begun := time.Now()
 		require.NoError(t, dispatch.New(endlessStore{store}, conf).Sweep(t.Context(), 0))

@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestWork_LeavesWhatANewerReleaseHasWrittenToOthers: an older worker changes nothing of a run whose journal it cannot
@@ -33,8 +34,8 @@ func TestWork_LeavesWhatANewerReleaseHasWrittenToOthers(t *testing.T) {
 
 		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}}
 		_, err = dispatch.New(store, conf).Stretch(t.Context(), "1")
-		require.ErrorIs(t, err, checkpoint.ErrNewerFormat)
-		var record *checkpoint.JournalError
+		require.ErrorIs(t, err, runs.ErrNewerFormat)
+		var record *runs.DamageError
 		require.ErrorAs(t, err, &record)
 		require.Equal(t, "1", record.Run)
 		require.Equal(t, 1, record.Record)
@@ -45,7 +46,7 @@ func TestWork_LeavesWhatANewerReleaseHasWrittenToOthers(t *testing.T) {
 		time.Sleep(time.Minute)
 		info, _, err := store.Inspect(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, info.Status)
+		require.Equal(t, runs.Ready, info.Status)
 		there, err := store.ReadRecords(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, [][]byte{newer}, there)
@@ -71,18 +72,18 @@ func TestWork_KeepsAnswersOfTypesThatItDoesNotKnow(t *testing.T) {
 		require.NoError(t, err)
 		o, err := d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Waiting, o.Status)
+		require.Equal(t, runs.Waiting, o.Status)
 		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, urgent{Until: time.Now()})
 		require.NoError(t, err)
 		answer.Data = bytes.ReplaceAll(answer.Data, []byte("_weft_dispatch_test_urgent"), []byte("type_of_others"))
-		require.NoError(t, d.Answer(t.Context(), "1", answer))
+		require.NoError(t, d.Reply(t.Context(), "1", answer))
 
 		_, err = d.Stretch(t.Context(), "1")
-		require.ErrorIs(t, err, checkpoint.ErrUnknownType)
-		lease, err := store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{})
+		require.ErrorIs(t, err, runs.ErrUnknownType)
+		lease, err := store.Acquire(t.Context(), "1", runs.LeaseRequest{})
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, lease.Info().Status)
-		kept, err := lease.Answers(t.Context())
+		require.Equal(t, runs.Ready, lease.Info().Status)
+		kept, err := lease.Replies(t.Context())
 		require.NoError(t, err)
 		require.Len(t, kept, 1)
 		require.Equal(t, answer.Data, kept[0].Data)
@@ -92,7 +93,7 @@ func TestWork_KeepsAnswersOfTypesThatItDoesNotKnow(t *testing.T) {
 // TestWork_LeavesWhatItHasNoKeyForToOthers. Rules distributed/X3.
 func TestWork_LeavesWhatItHasNoKeyForToOthers(t *testing.T) {
 	plain := checkpoint.NewMemoryStore()
-	sealed := func(key string) checkpoint.RunStore {
+	sealed := func(key string) runs.Store {
 		return checkpoint.Seal(plain, checkpoint.OneKey(key, bytes.Repeat([]byte{1}, 32)))
 	}
 	agents := dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}
@@ -103,5 +104,5 @@ func TestWork_LeavesWhatItHasNoKeyForToOthers(t *testing.T) {
 	require.ErrorContains(t, err, `"new"`)
 	info, _, err := plain.Inspect(t.Context(), "1")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Ready, info.Status)
+	require.Equal(t, runs.Ready, info.Status)
 }

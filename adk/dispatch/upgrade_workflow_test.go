@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 )
 
 // paying are agents that pay, each once in a run. B asks a person before, or its process dies in its payment.
@@ -61,11 +62,11 @@ func (p *paying) agent(name string) adk.Agent {
 			return "paid", nil
 		}
 		<-p.aPaid
-		lease, err := p.store.Acquire(ctx, "1", checkpoint.LeaseRequest{Owner: "reaper", Steal: true}) // as after a death
+		lease, err := p.store.Acquire(ctx, "1", runs.LeaseRequest{Owner: "reaper", Steal: true}) // as after a death
 		if err != nil {
 			return "", err
 		}
-		return "", errors.Join(errors.New("died"), lease.Settle(ctx, checkpoint.Settlement{}))
+		return "", errors.Join(errors.New("died"), lease.Settle(ctx, runs.Settlement{}))
 	}).(tool.InvokableTool)
 	if name != "B" || p.dies {
 		return agentOf(p.t, name, again{pay})
@@ -151,13 +152,13 @@ func changed(t *testing.T, kind, other string, now []string, dies bool, fails st
 	require.NoError(t, err)
 	o, err := d.Stretch(t.Context(), "1")
 	if dies {
-		require.ErrorIs(t, err, checkpoint.ErrLeaseLost)
+		require.ErrorIs(t, err, runs.ErrLeaseLost)
 	} else {
 		require.NoError(t, err)
 		require.Len(t, o.Waiting, 1)
 		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "yes")
 		require.NoError(t, err)
-		require.NoError(t, d.Answer(t.Context(), "1", answer))
+		require.NoError(t, d.Reply(t.Context(), "1", answer))
 	}
 	before := p.payments()
 	require.Equal(t, 1, before["A"])
@@ -167,12 +168,12 @@ func changed(t *testing.T, kind, other string, now []string, dies bool, fails st
 	o, err = process(other, now...).Stretch(t.Context(), "1")
 	require.NoError(t, err)
 	if fails != "" {
-		require.Equal(t, checkpoint.Failed, o.Status)
+		require.Equal(t, runs.Failed, o.Status)
 		require.ErrorContains(t, o.Err, fails)
 		require.Equal(t, before, p.payments(), "no agent pays if the run cannot continue")
 		return
 	}
-	require.Equal(t, checkpoint.Done, o.Status, "%v %v", o.Err, o.Waiting)
+	require.Equal(t, runs.Done, o.Status, "%v %v", o.Err, o.Waiting)
 	require.Contains(t, o.Result.Content, "done")
 	after := p.payments()
 	require.Equal(t, 1, after["B"])

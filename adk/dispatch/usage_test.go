@@ -17,6 +17,7 @@ import (
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -33,15 +34,15 @@ func callFor(name string) *schema.Message {
 }
 
 // usageOf is what the store says that a run has used.
-func usageOf(t *testing.T, d *dispatch.Dispatcher, id string) checkpoint.Usage {
+func usageOf(t *testing.T, d *dispatch.Dispatcher, id string) runs.Usage {
 	t.Helper()
 	info, _, err := d.Inspect(t.Context(), id)
 	require.NoError(t, err)
 	return info.Usage
 }
 
-func used(input, output int) checkpoint.Usage {
-	return checkpoint.Usage{Input: input, Output: output, Total: input + output}
+func used(input, output int) runs.Usage {
+	return runs.Usage{Input: input, Output: output, Total: input + output}
 }
 
 // What a run has used is added up over its stretches: it fails and is tried again, asks, and continues in another
@@ -87,7 +88,7 @@ func TestUsage_IsThatOfAllStretches(t *testing.T) {
 				require.NoError(t, err)
 				synctest.Wait()
 				require.Equal(t, used(10, 1), usageOf(t, d, "1"), "it waits for its next try")
-				o := waitFor(t, d, "1", checkpoint.Waiting)
+				o := waitFor(t, d, "1", runs.Waiting)
 				require.Equal(t, used(30, 3), usageOf(t, d, "1"))
 				stop()
 
@@ -96,10 +97,10 @@ func TestUsage_IsThatOfAllStretches(t *testing.T) {
 				defer stop()
 				said, err := adk.EncodeAnswer(o.Waiting[0].ID, "you may")
 				require.NoError(t, err)
-				require.NoError(t, d.Answer(t.Context(), "1", said))
-				waitFor(t, d, "1", checkpoint.Done)
+				require.NoError(t, d.Reply(t.Context(), "1", said))
+				waitFor(t, d, "1", runs.Done)
 				require.Equal(t, used(70, 7), usageOf(t, d, "1"))
-				for info, err := range d.List(t.Context(), checkpoint.Query{}) {
+				for info, err := range d.List(t.Context(), runs.Query{}) {
 					require.NoError(t, err)
 					require.Equal(t, used(70, 7), info.Usage)
 				}
@@ -150,7 +151,7 @@ func TestUsage_OfAProcessThatDiedIsThatOfItsEvents(t *testing.T) {
 		require.Zero(t, usageOf(t, d, "1"))
 		_, stop = working(t, store, dispatch.Config{Agents: second, Log: logOf(t, events)}, dispatch.WorkerConfig{})
 		defer stop()
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 		require.Equal(t, used(30, 3), usageOf(t, d, "1"))
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -182,8 +182,8 @@ func jobIn[M adk.MessageType](info any) (job TypedJob[M], asks bool, err error) 
 
 // childOf makes the run that a run waits for at a point.
 func (d *TypedDispatcher[M]) childOf(
-	ctx context.Context, parent checkpoint.RunInfo, point string, child TypedJob[M],
-) (made checkpoint.ChildRun, err error) {
+	ctx context.Context, parent runs.Info, point string, child TypedJob[M],
+) (made runs.Child, err error) {
 	if child.ID == "" {
 		child.ID = parent.ID + "/" + point
 	}
@@ -215,7 +215,7 @@ func (d *TypedDispatcher[M]) childOf(
 
 // checkChildren refuses more children than a run may have.
 func (d *TypedDispatcher[M]) checkChildren(ctx context.Context, id string, more int) error {
-	counts, err := d.store.Count(ctx, checkpoint.Query{Parent: id})
+	counts, err := d.store.Count(ctx, runs.Query{Parent: id})
 	n := int64(more)
 	for _, c := range counts {
 		n += c
@@ -229,7 +229,7 @@ func (d *TypedDispatcher[M]) checkChildren(ctx context.Context, id string, more 
 // dueTargets are the questions of a run that need nobody to answer them: timers that are over, questions that nobody
 // answered in time, and runs that ended without giving an answer, because they had ended before.
 func (d *TypedDispatcher[M]) dueTargets(
-	ctx context.Context, info checkpoint.RunInfo, now time.Time,
+	ctx context.Context, info runs.Info, now time.Time,
 ) (map[string]any, error) {
 	targets := map[string]any{}
 	for _, p := range info.Waiting {
@@ -254,14 +254,14 @@ func (d *TypedDispatcher[M]) dueTargets(
 
 // waitedFor reports whether the run waited for another one when the stretch began.
 func (h *heldLease[M]) waitedFor(id string) bool {
-	return slices.ContainsFunc(h.info.Waiting, func(p checkpoint.WaitPoint) bool {
+	return slices.ContainsFunc(h.info.Waiting, func(p runs.Question) bool {
 		var child childInfo
 		return p.Kind == adk.QuestionRun && json.Unmarshal(p.Info, &child) == nil && child.Run == id
 	})
 }
 
 // endedChild is what a run came to that is waited for, nil while it has not ended.
-func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p checkpoint.WaitPoint) (*ChildOutcome, error) {
+func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p runs.Question) (*ChildOutcome, error) {
 	var child childInfo
 	if json.Unmarshal(p.Info, &child) != nil || child.Run == "" {
 		return nil, nil
@@ -272,7 +272,7 @@ func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p checkpoint.WaitPo
 		return nil, err
 	case !exists:
 		return &ChildOutcome{Err: "it was removed before it ended"}, nil
-	case info.Status != checkpoint.Done && info.Status != checkpoint.Failed:
+	case info.Status != runs.Done && info.Status != runs.Failed:
 		return nil, nil
 	}
 	o, err := d.outcomeOf(ctx, info)
@@ -287,7 +287,7 @@ func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p checkpoint.WaitPo
 }
 
 // nextLook is the time at which a run looks again what it waits for that needs nobody, and whether its deadline is over.
-func nextLook(info checkpoint.RunInfo, now time.Time) (at time.Time) {
+func nextLook(info runs.Info, now time.Time) (at time.Time) {
 	at = info.Deadline
 	for _, p := range info.Waiting {
 		switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -34,16 +35,16 @@ func TestSleepFor_NeedsNoWorker(t *testing.T) {
 		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		o := waitFor(t, d, "1", checkpoint.Waiting)
+		o := waitFor(t, d, "1", runs.Waiting)
 		require.Equal(t, adk.QuestionTimer, o.Waiting[0].Kind)
 		stop()
 		time.Sleep(71 * time.Hour)
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
 		defer stop()
 		time.Sleep(59 * time.Minute)
-		waitFor(t, d, "1", checkpoint.Waiting)
+		waitFor(t, d, "1", runs.Waiting)
 		time.Sleep(2 * time.Minute)
-		require.Equal(t, "done: slept", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+		require.Equal(t, "done: slept", waitFor(t, d, "1", runs.Done).Result.Content)
 	})
 }
 
@@ -69,18 +70,18 @@ func TestAsRun_TheCallIsARunOfItsOwn(t *testing.T) {
 		time.Sleep(time.Minute)
 		info, _, err := store.Inspect(t.Context(), "parent")
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Waiting, info.Status)
+		require.Equal(t, runs.Waiting, info.Status)
 		require.Equal(t, adk.QuestionRun, info.Waiting[0].Kind)
 		children := 0
-		for c, err := range d.List(t.Context(), checkpoint.Query{Parent: "parent"}) {
+		for c, err := range d.List(t.Context(), runs.Query{Parent: "parent"}) {
 			require.NoError(t, err)
 			require.Equal(t, "child", c.Agent)
 			children++
 		}
 		require.Equal(t, 1, children)
 		time.Sleep(time.Hour)
-		require.Equal(t, "done: done: worked", waitFor(t, d, "parent", checkpoint.Done).Result.Content)
-		require.ErrorContains(t, waitFor(t, d, "other", checkpoint.Failed).Err, `agent "failing" failed: `)
+		require.Equal(t, "done: done: worked", waitFor(t, d, "parent", runs.Done).Result.Content)
+		require.ErrorContains(t, waitFor(t, d, "other", runs.Failed).Err, `agent "failing" failed: `)
 	})
 }
 
@@ -103,17 +104,17 @@ func TestAsRun_StoppingAndRemovingARunDoesSoWithItsChildren(t *testing.T) {
 		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
-		require.NoError(t, d.Stop(t.Context(), "1", checkpoint.StopRequest{Reason: "tea", Children: true}))
+		require.NoError(t, d.Stop(t.Context(), "1", runs.StopRequest{Reason: "tea", Children: true}))
 		time.Sleep(2 * time.Minute)
-		counts, err := store.Count(t.Context(), checkpoint.Query{})
+		counts, err := store.Count(t.Context(), runs.Query{})
 		require.NoError(t, err)
-		require.Equal(t, map[checkpoint.Status]int64{checkpoint.Paused: 2}, counts)
+		require.Equal(t, map[runs.Status]int64{runs.Paused: 2}, counts)
 		require.NoError(t, d.Continue(t.Context(), "1"))
 		time.Sleep(3 * time.Minute)
-		waitFor(t, d, "1", checkpoint.Done)
+		waitFor(t, d, "1", runs.Done)
 		require.EqualValues(t, 2, calls.Load())
 		require.NoError(t, d.Remove(t.Context(), "1", false))
-		counts, err = store.Count(t.Context(), checkpoint.Query{})
+		counts, err = store.Count(t.Context(), runs.Query{})
 		require.NoError(t, err)
 		require.Empty(t, counts)
 	})
@@ -135,11 +136,11 @@ func TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten(t *testing.T) 
 		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
-		require.NoError(t, d.Stop(t.Context(), "1", checkpoint.StopRequest{Reason: "tea"}))
+		require.NoError(t, d.Stop(t.Context(), "1", runs.StopRequest{Reason: "tea"}))
 		time.Sleep(2 * time.Minute)
-		waitFor(t, d, "1", checkpoint.Paused)
+		waitFor(t, d, "1", runs.Paused)
 		require.NoError(t, d.Continue(t.Context(), "1"))
-		require.Equal(t, "done: done: worked", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+		require.Equal(t, "done: done: worked", waitFor(t, d, "1", runs.Done).Result.Content)
 	})
 }
 
@@ -159,7 +160,7 @@ func TestChildRun_OneThatHasEndedBeforeAnswersAtOnce(t *testing.T) {
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("shared", "child"))
 		require.NoError(t, err)
-		waitFor(t, d, "shared", checkpoint.Done)
+		waitFor(t, d, "shared", runs.Done)
 		for i := range 3 {
 			_, err = d.Submit(t.Context(), jobOf(fmt.Sprint(i), "parent"))
 			require.NoError(t, err)
@@ -169,7 +170,7 @@ func TestChildRun_OneThatHasEndedBeforeAnswersAtOnce(t *testing.T) {
 			for { // it waits for a moment
 				o, err := d.Wait(t.Context(), fmt.Sprint(i))
 				require.NoError(t, err)
-				if o.Status == checkpoint.Done {
+				if o.Status == runs.Done {
 					require.Equal(t, "done: done: worked", o.Result.Content)
 					break
 				}
@@ -191,7 +192,7 @@ func TestAsRun_RunsThatWaitForEachOtherHaveALimit(t *testing.T) {
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		require.ErrorContains(t, waitFor(t, d, "1", checkpoint.Failed).Err, "8 is the most")
+		require.ErrorContains(t, waitFor(t, d, "1", runs.Failed).Err, "8 is the most")
 	})
 }
 
@@ -217,7 +218,7 @@ func TestNewWebhook_IsAnsweredByWhoeverHasTheToken(t *testing.T) {
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		waitFor(t, d, "1", checkpoint.Waiting)
+		waitFor(t, d, "1", runs.Waiting)
 		good := token.Load().(string)
 		text, signature, _ := strings.Cut(good, ".")
 		for _, bad := range []string{"", ".", "x", text, text + "." + signature + "x", text + "x." + signature} {
@@ -225,7 +226,7 @@ func TestNewWebhook_IsAnsweredByWhoeverHasTheToken(t *testing.T) {
 		}
 		require.ErrorContains(t, d.AnswerWebhook(t.Context(), good, []byte(`{`)), "no JSON")
 		require.NoError(t, d.AnswerWebhook(t.Context(), good, []byte(`{"Text":"it is there"}`)))
-		require.Equal(t, "done: it is there", waitFor(t, d, "1", checkpoint.Done).Result.Content)
-		require.ErrorIs(t, d.AnswerWebhook(t.Context(), good, []byte(`{"Text":"again"}`)), checkpoint.ErrNotWaiting)
+		require.Equal(t, "done: it is there", waitFor(t, d, "1", runs.Done).Result.Content)
+		require.ErrorIs(t, d.AnswerWebhook(t.Context(), good, []byte(`{"Text":"again"}`)), runs.ErrNotWaiting)
 	})
 }

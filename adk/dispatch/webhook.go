@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/signed"
+	"github.com/weftgo/weft/runs"
 )
 
 // Webhook is the Info of an interrupt that another program answers, with [TypedDispatcher.AnswerWebhook].
@@ -85,14 +85,14 @@ func (d *TypedDispatcher[M]) AnswerWebhook(ctx context.Context, token string, an
 	if err != nil {
 		return err
 	}
-	return d.Answer(ctx, id, encoded)
+	return d.Reply(ctx, id, encoded)
 }
 
 // WebhookAnswer makes the answer to the question that a token names, for a [Front] of another engine, and returns the
 // ID of the run. It changes nothing.
 func (d *TypedDispatcher[M]) WebhookAnswer(
 	ctx context.Context, token string, answer json.RawMessage,
-) (id string, encoded checkpoint.Answer, err error) {
+) (id string, encoded runs.Reply, err error) {
 	if len(d.conf.Secret) < 16 {
 		return "", encoded, errNoWebhookSecret
 	}
@@ -106,15 +106,15 @@ func (d *TypedDispatcher[M]) WebhookAnswer(
 	case err != nil:
 		return id, encoded, err
 	case !exists:
-		return id, encoded, fmt.Errorf("answer run %q: %w", id, checkpoint.ErrNotFound)
+		return id, encoded, fmt.Errorf("answer run %q: %w", id, runs.ErrNotFound)
 	}
 	for _, p := range info.Waiting {
 		var w Webhook
 		if p.Kind == adk.QuestionWebhook && json.Unmarshal(p.Info, &w) == nil && hmac.Equal([]byte(w.Token), []byte(token)) {
-			encoded, err = adk.EncodeAnswer(p.ID, adk.JSONAnswer(answer))
+			encoded, err = adk.EncodeAnswer(p.ID, runs.JSONReply(answer))
 			encoded.By = "webhook"
 			return id, encoded, err
 		}
 	}
-	return id, encoded, &checkpoint.RunError{Err: checkpoint.ErrNotWaiting, Info: info}
+	return id, encoded, &runs.Error{Err: runs.ErrNotWaiting, Info: info}
 }

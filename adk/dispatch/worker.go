@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // WorkerConfig configures [TypedDispatcher.Work]. The zero value works.
@@ -77,7 +78,7 @@ func newDrain(timeout time.Duration) *drain {
 
 // onRequest has a function called in a goroutine of its own with each request that the drain has for a run, unless ignore
 // is called before. A run that waits for it costs no goroutine.
-func (d *drain) onRequest(do func(checkpoint.StopRequest)) (ignore func() bool) {
+func (d *drain) onRequest(do func(runs.StopRequest)) (ignore func() bool) {
 	if d.begun == nil {
 		return func() bool { return false }
 	}
@@ -98,16 +99,16 @@ func (d *drain) end() {
 }
 
 // request stops a run at a safe point, and at once when the time is over.
-func (d *drain) request() checkpoint.StopRequest {
+func (d *drain) request() runs.StopRequest {
 	if d.timeout < 0 {
 		return d.lastRequest()
 	}
-	return checkpoint.StopRequest{Reason: "its worker ends", Timeout: d.timeout}
+	return runs.StopRequest{Reason: "its worker ends", Timeout: d.timeout}
 }
 
 // lastRequest stops a run at once.
-func (d *drain) lastRequest() checkpoint.StopRequest {
-	return checkpoint.StopRequest{Reason: "its worker ends", Immediate: true}
+func (d *drain) lastRequest() runs.StopRequest {
+	return runs.StopRequest{Reason: "its worker ends", Immediate: true}
 }
 
 // Work executes runs that are due, of agents that this process knows, until ctx ends. Then it takes nothing new, stops
@@ -121,13 +122,13 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 		return errors.New("a worker needs agents: set Config.Agents")
 	}
 	w := &worker[M]{d: d, conf: conf.withDefaults()}
-	w.due = checkpoint.Due{Queues: conf.Queues, Agents: slices.Sorted(maps.Keys(d.conf.Agents))}
+	w.due = runs.Due{Queues: conf.Queues, Agents: slices.Sorted(maps.Keys(d.conf.Agents))}
 	w.drain = newDrain(w.conf.DrainTimeout)
 	if w.conf.Pool == nil {
 		w.conf.Pool = NewPool(w.conf.Slots, w.conf.Slots)
 	}
 	w.slots = w.conf.Pool.join()
-	if waker, ok := checkpoint.As[checkpoint.Waker](d.store); ok {
+	if waker, ok := checkpoint.As[runs.Waker](d.store); ok {
 		w.wake = waker.Wake(ctx, w.due)
 	}
 	var services sync.WaitGroup
@@ -161,7 +162,7 @@ func (w *worker[M]) wait() {
 type worker[M adk.MessageType] struct {
 	d     *TypedDispatcher[M]
 	conf  WorkerConfig
-	due   checkpoint.Due
+	due   runs.Due
 	drain *drain
 	// slots has one for each run that is executed, and runs waits for them.
 	slots *member
@@ -192,7 +193,7 @@ func (w *worker[M]) take(ctx context.Context) {
 		}
 		w.slots.pass()
 		pause := w.conf.Poll
-		if errors.Is(err, checkpoint.ErrNothingDue) {
+		if errors.Is(err, runs.ErrNothingDue) {
 			backoff = 0
 		} else {
 			if ctx.Err() != nil {
@@ -239,7 +240,7 @@ func jittered(d time.Duration) time.Duration {
 func (w *worker[M]) observeLag(lease *takenLease) {
 	info := lease.Info()
 	since := info.WakeAt
-	if info.Status == checkpoint.Running {
+	if info.Status == runs.Running {
 		since = info.LeaseUntil
 	}
 	if !since.IsZero() {
@@ -260,7 +261,7 @@ func (w *worker[M]) execute(ctx context.Context, lease *takenLease) {
 	case errors.Is(err, ErrNotMine):
 	case err != nil:
 		w.d.warn(ctx, "a run was broken off; whoever takes it continues", "run", info.ID, "agent", info.Agent, "error", err)
-	case o.Status == checkpoint.Failed:
+	case o.Status == runs.Failed:
 		w.d.warn(ctx, "a run has failed", "run", info.ID, "agent", info.Agent, "error", o.Err)
 	}
 }
@@ -285,7 +286,7 @@ const unknownAfter = 5 * time.Minute
 // warnOfUnknown names runs whose agents this worker does not know and that nobody has taken.
 func (w *worker[M]) warnOfUnknown(ctx context.Context) {
 	before := time.Now().Add(-unknownAfter)
-	q := checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready}, UpdatedBefore: before}
+	q := runs.Query{Status: []runs.Status{runs.Ready}, UpdatedBefore: before}
 	warned := map[string]bool{}
 	looked := 0
 	for info, err := range w.d.store.List(ctx, q) {
@@ -310,6 +311,6 @@ func (w *worker[M]) warnOfUnknown(ctx context.Context) {
 const mostLooked = 10_000
 
 // isOfQueue reports whether a run is in a queue that the worker looks at.
-func (w *worker[M]) isOfQueue(info checkpoint.RunInfo) bool {
+func (w *worker[M]) isOfQueue(info runs.Info) bool {
 	return len(w.conf.Queues) == 0 || slices.Contains(w.conf.Queues, info.Queue)
 }

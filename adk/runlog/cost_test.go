@@ -123,12 +123,12 @@ func TestObserve_TakesLittleTime(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			log := runlog.New(runlog.Config{Linger: -1})
 			round := func(opts func() []adk.AgentRunOption) time.Duration {
-				const runs = 5
+				const many = 5
 				begin := time.Now()
-				for range runs {
+				for range many {
 					finish(t, c.runner, opts()...)
 				}
-				return time.Since(begin) / runs
+				return time.Since(begin) / many
 			}
 			off, on := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 			ratio := func() float64 { return float64(on) / float64(off) }
@@ -145,7 +145,7 @@ func TestObserve_TakesLittleTime(t *testing.T) {
 
 // watched are 1,000 readers of some runs of 1,000 chunks: how much memory each holds, beside the stack of its caller, while
 // it waits, how many goroutines were started for them, and how long a run took.
-func watched(t *testing.T, runs int) (bytes, goroutines int64, took time.Duration) {
+func watched(t *testing.T, many int) (bytes, goroutines int64, took time.Duration) {
 	const readers, chunks = 1000, 1000
 	log := runlog.New(runlog.Config{})
 	defer func() { require.NoError(t, log.Close(context.WithoutCancel(t.Context()))) }()
@@ -162,7 +162,7 @@ func watched(t *testing.T, runs int) (bytes, goroutines int64, took time.Duratio
 	for i := range readers {
 		all.Go(func() {
 			n := 0
-			for _, err := range log.Events(t.Context(), fmt.Sprint("run", i%runs), runlog.Cursor{}) {
+			for _, err := range log.Events(t.Context(), fmt.Sprint("run", i%many), runlog.Cursor{}) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -174,10 +174,10 @@ func watched(t *testing.T, runs int) (bytes, goroutines int64, took time.Duratio
 	time.Sleep(20 * time.Millisecond)
 	bytes, goroutines = usage()-before, int64(runtime.NumGoroutine()-goroutinesBefore-readers)
 	begin := time.Now()
-	for i := range runs {
+	for i := range many {
 		finish(t, runner, runlog.Observe(log, runlog.RunInfo{ID: fmt.Sprint("run", i)})...)
 	}
-	took = time.Since(begin) / time.Duration(runs)
+	took = time.Since(begin) / time.Duration(many)
 	all.Wait()
 	for range readers {
 		require.Equal(t, chunks+6, <-seen)
@@ -187,9 +187,9 @@ func watched(t *testing.T, runs int) (bytes, goroutines int64, took time.Duratio
 
 // Rules runlog/E7, runlog/RL9.
 func TestLog_ReadersCostNoGoroutineAndLittleMemory(t *testing.T) {
-	for _, runs := range []int{1, 1000} {
-		bytes, goroutines, took := watched(t, runs)
-		t.Logf("1,000 readers of %d runs: %d bytes each, %s a run of 1,000 chunks", runs, bytes, took)
+	for _, many := range []int{1, 1000} {
+		bytes, goroutines, took := watched(t, many)
+		t.Logf("1,000 readers of %d runs: %d bytes each, %s a run of 1,000 chunks", many, bytes, took)
 		require.Less(t, bytes, int64(64<<10))
 		require.LessOrEqual(t, goroutines, int64(0), "beside those that read")
 	}

@@ -1,8 +1,8 @@
 package runlog
 
 import (
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -49,16 +49,13 @@ func (s Status) IsFinal() bool { return s == Done || s == Failed }
 
 // RunEndData is the end of a stretch of a run, with what the stretch has used. [Recorder.Usage] has what the run has.
 type RunEndData struct {
-	Status     Status `json:"status"`
-	Error      *Err   `json:"error,omitempty"`
-	Usage      Usage  `json:"usage"`
-	Cost       *Cost  `json:"cost,omitempty"`
-	ModelCalls int    `json:"model_calls"`
-	ToolCalls  int    `json:"tool_calls"`
+	Status     Status     `json:"status"`
+	Error      *Err       `json:"error,omitempty"`
+	Usage      runs.Usage `json:"usage"`
+	Cost       *Cost      `json:"cost,omitempty"`
+	ModelCalls int        `json:"model_calls"`
+	ToolCalls  int        `json:"tool_calls"`
 }
-
-// Usage counts tokens. What is not known is absent, never 0. Its fields are documented at [checkpoint.Usage].
-type Usage = checkpoint.Usage
 
 // Cost is an amount of money, decimal, and its currency.
 type Cost struct {
@@ -139,9 +136,9 @@ type ModelDeltaData struct {
 type ModelEndData struct {
 	Message *Message `json:"message,omitempty"`
 	// Calls are the names in this log of the tool calls in the message, in their order (see [ToolStartData]).
-	Calls  []string `json:"calls,omitempty"`
-	Finish string   `json:"finish,omitempty"`
-	Usage  *Usage   `json:"usage,omitempty"`
+	Calls  []string    `json:"calls,omitempty"`
+	Finish string      `json:"finish,omitempty"`
+	Usage  *runs.Usage `json:"usage,omitempty"`
 	// FirstMS is after how many milliseconds the first chunk came.
 	FirstMS int64 `json:"first_ms,omitempty"`
 	Error   *Err  `json:"error,omitempty"`

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/runs"
 )
 
 // spanKind is what a span is.
@@ -112,7 +112,7 @@ type recorder struct {
 	end   RunEndData
 	cost  catalogue.Sum
 	// before is what the stretches before have used, as far as they are recorded.
-	before Usage
+	before runs.Usage
 	// agent is the outermost one.
 	agent string
 	// began is the time at which the recorder was made, by a clock that is not set.
@@ -392,7 +392,7 @@ func (s *span) close() {
 func answersOf(answers map[string]any) map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(answers))
 	for id, answer := range answers {
-		if raw, ok := answer.(adk.JSONAnswer); ok && json.Valid(raw) {
+		if raw, ok := answer.(runs.JSONReply); ok && json.Valid(raw) {
 			all[id] = json.RawMessage(raw)
 		} else {
 			all[id] = jsonOf(answer)

@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -259,7 +260,7 @@ func (c *answerChunks) message() (m Message, err error) {
 }
 
 // finish is the reason for which the model stopped, and usage what it used, nil if it does not say it.
-func (m Message) finish() (reason string, usage *Usage) {
+func (m Message) finish() (reason string, usage *runs.Usage) {
 	switch {
 	case m.Chat != nil && m.Chat.ResponseMeta != nil:
 		return m.Chat.ResponseMeta.FinishReason, usageOf(m.Chat.ResponseMeta.Usage)
@@ -269,11 +270,11 @@ func (m Message) finish() (reason string, usage *Usage) {
 	return "", nil
 }
 
-func usageOf(u *schema.TokenUsage) *Usage {
+func usageOf(u *schema.TokenUsage) *runs.Usage {
 	if u == nil {
 		return nil
 	}
-	return &Usage{Input: u.PromptTokens, InputCached: u.PromptTokenDetails.CachedTokens,
+	return &runs.Usage{Input: u.PromptTokens, InputCached: u.PromptTokenDetails.CachedTokens,
 		InputCacheWrite: u.PromptTokenDetails.CacheWriteTokens, Output: u.CompletionTokens,
 		OutputReasoning: u.CompletionTokensDetails.ReasoningTokens, Total: u.TotalTokens}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -38,7 +39,7 @@ type folding struct {
 	last  Event
 	saved uint64
 	// usage is what models have used.
-	usage Usage
+	usage runs.Usage
 	// spans is the highest number of a span. named is how often an ID of a model was used, and lastNamed the calls in the
 	// last answer of each agent that makes some.
 	spans     SpanID
@@ -59,7 +60,7 @@ func (f *folding) add(e *Event) {
 	switch d := e.Data.(type) {
 	case *RunStartData:
 		if f.points = nil; d.Resumed == nil {
-			f.entries, f.calls, f.usage = nil, nil, Usage{}
+			f.entries, f.calls, f.usage = nil, nil, runs.Usage{}
 		}
 		for _, m := range d.Input {
 			f.agentic = f.agentic || m.Agentic != nil

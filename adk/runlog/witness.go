@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/internal/runwatch"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -70,7 +70,7 @@ func (w *runWitness) Event(event any) {
 	defer w.mu.Unlock()
 	var cancelled *adk.CancelError
 	switch {
-	case errors.Is(e.err, core.ErrLeaseLost):
+	case errors.Is(e.err, runs.ErrLeaseLost):
 		w.lost = true
 	case errors.As(e.err, &cancelled):
 		w.status, w.err = Cancelled, e.err
@@ -417,7 +417,7 @@ func (r *Recorder) Finish(status Status, err error) {
 
 // Usage returns what the run has used up to now, for whoever settles it: in the stretches before, as far as they are
 // recorded and at least what is known of them otherwise, and in this one.
-func (r *Recorder) Usage(known Usage) Usage {
+func (r *Recorder) Usage(known runs.Usage) runs.Usage {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
 	used := r.w.before

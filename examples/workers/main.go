@@ -18,14 +18,14 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/internal/demo"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
 func main() {
-	runs := flag.Int("runs", 30, "how many orders there are")
+	store := flag.Int("runs", 30, "how many orders there are")
 	workers := flag.Int("workers", 3, "how many processes execute them")
 	calm := flag.Bool("calm", false, "kill and freeze nobody")
 	where := flag.String("store", "", "where the runs are: an SQLite file, or the URL of an empty PostgreSQL database; default a new file")
@@ -35,7 +35,7 @@ func main() {
 	if *bankURL != "" {
 		err = work(*where, *bankURL)
 	} else {
-		err = office(context.Background(), *where, *runs, *workers, *calm)
+		err = office(context.Background(), *where, *store, *workers, *calm)
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -43,7 +43,7 @@ func main() {
 }
 
 // office submits the orders, approves what asks for it, and waits until all have ended.
-func office(ctx context.Context, where string, runs, workers int, calm bool) error {
+func office(ctx context.Context, where string, count, workers int, calm bool) error {
 	demo.Banner(os.Stderr)
 	if where == "" {
 		dir, err := os.MkdirTemp("", "weft-workers")
@@ -64,7 +64,7 @@ func office(ctx context.Context, where string, runs, workers int, calm bool) err
 
 	d := dispatch.New(store, dispatch.Config{})
 	begun := time.Now()
-	for n := range runs {
+	for n := range count {
 		id := orderID(n)
 		_, err := d.Submit(ctx, dispatch.Job{ID: id, Agent: "desk", SessionValues: map[string]any{"order": id},
 			Messages: []*schema.Message{schema.UserMessage("Two tickets, please.")}})
@@ -76,49 +76,49 @@ func office(ctx context.Context, where string, runs, workers int, calm bool) err
 	if err := p.start(workers); err != nil {
 		return errors.Join(err, p.stop())
 	}
-	approved, err := approveAll(ctx, d, runs, p, calm)
+	approved, err := approveAll(ctx, d, count, p, calm)
 	took := time.Since(begun)
 	if err := errors.Join(err, p.stop()); err != nil {
 		return err
 	}
-	fmt.Printf("%d orders have ended in %s: %d workers were killed, and %d frozen.\n", runs, took.Round(100*time.Millisecond),
+	fmt.Printf("%d orders have ended in %s: %d workers were killed, and %d frozen.\n", count, took.Round(100*time.Millisecond),
 		p.killed, p.frozen)
-	return report(ctx, d, b, runs, approved)
+	return report(ctx, d, b, count, approved)
 }
 
 func orderID(n int) string { return fmt.Sprintf("order-%03d", n) }
 
 // approveAll disturbs the workers, and answers what orders ask, until all have ended. It returns how often each order was
 // approved: one that is asked about again has lost an answer.
-func approveAll(ctx context.Context, d *dispatch.Dispatcher, runs int, p *pool, calm bool) (approved map[string]int, err error) {
+func approveAll(ctx context.Context, d *dispatch.Dispatcher, count int, p *pool, calm bool) (approved map[string]int, err error) {
 	approved = map[string]int{}
 	for last := time.Now(); ; {
 		ended := 0
-		for info, err := range d.List(ctx, checkpoint.Query{Agent: "desk"}) {
+		for info, err := range d.List(ctx, runs.Query{Agent: "desk"}) {
 			if err != nil {
 				return nil, err
 			}
-			if info.Status == checkpoint.Done || info.Status == checkpoint.Failed {
+			if info.Status == runs.Done || info.Status == runs.Failed {
 				ended++
 			}
 			for _, q := range info.Waiting {
-				if info.Status != checkpoint.Waiting || q.Answered || q.Kind != adk.QuestionPlain {
+				if info.Status != runs.Waiting || q.Answered || q.Kind != adk.QuestionPlain {
 					continue
 				}
-				answer, err := adk.EncodeAnswer(q.ID, adk.JSONAnswer("true"))
+				answer, err := adk.EncodeAnswer(q.ID, runs.JSONReply("true"))
 				if err != nil {
 					return nil, err
 				}
 				answer.By = "ana"
-				switch err := d.Answer(ctx, info.ID, answer); {
+				switch err := d.Reply(ctx, info.ID, answer); {
 				case err == nil:
 					approved[info.ID]++
-				case !errors.Is(err, checkpoint.ErrNotWaiting):
+				case !errors.Is(err, runs.ErrNotWaiting):
 					return nil, err
 				}
 			}
 		}
-		if ended == runs {
+		if ended == count {
 			return approved, nil
 		}
 		if !calm && time.Since(last) > 400*time.Millisecond {
@@ -132,15 +132,15 @@ func approveAll(ctx context.Context, d *dispatch.Dispatcher, runs int, p *pool, 
 }
 
 // report says what became of the orders. It fails if one was paid or approved twice, or not at all.
-func report(ctx context.Context, d *dispatch.Dispatcher, b *bank, runs int, approved map[string]int) error {
+func report(ctx context.Context, d *dispatch.Dispatcher, b *bank, count int, approved map[string]int) error {
 	var wrong []error
 	refused := 0
-	for n := range runs {
+	for n := range count {
 		o, err := d.Wait(ctx, orderID(n))
 		if err != nil {
 			return err
 		}
-		if o.Status != checkpoint.Done {
+		if o.Status != runs.Done {
 			wrong = append(wrong, fmt.Errorf("%s is %s: %w", orderID(n), o.Status, o.Err))
 		}
 		var paid int

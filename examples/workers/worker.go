@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
@@ -21,6 +20,7 @@ import (
 	"github.com/weftgo/weft/examples/internal/demo"
 	"github.com/weftgo/weft/ext/store/postgres"
 	"github.com/weftgo/weft/ext/store/sqlite"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -29,7 +29,7 @@ const leaseTime = 2 * time.Second
 
 // openStore opens the store that all processes share.
 func openStore(ctx context.Context, where string) (store interface {
-	checkpoint.RunStore
+	runs.Store
 	io.Closer
 }, err error) {
 	if strings.HasPrefix(where, "postgres") {

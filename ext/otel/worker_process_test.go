@@ -19,6 +19,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -38,7 +39,7 @@ func TestWorkerProcess(t *testing.T) {
 	tel := newTelemetry(t, Config{})
 	agent := newAgent(t, "desk", nil, adktest.Says("hi"))
 	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)},
-		Options: func(context.Context, checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
+		Options: func(context.Context, runs.Info) ([]adk.AgentRunOption, error) {
 			return []adk.AgentRunOption{adk.WithCallbacks(tel.Handler)}, nil
 		}})
 	_, err = d.Stretch(t.Context(), os.Getenv(worked))

@@ -7,16 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/weftgo/weft/runs"
 )
 
-// JSONAnswer is the answer to an interrupt by a sender that does not know the Go type that is waited for.
-type JSONAnswer []byte
-
-// AnswerErrorKey asks a context for a func(error) that takes what is wrong with a [JSONAnswer].
+// AnswerErrorKey asks a context for a func(error) that takes what is wrong with a [runs.JSONReply].
 type AnswerErrorKey struct{}
 
 // decodeAnswer decodes a JSON answer into what is waited for.
-func decodeAnswer[T any](ctx context.Context, raw JSONAnswer) (data T, ok bool) {
+func decodeAnswer[T any](ctx context.Context, raw runs.JSONReply) (data T, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&data)

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // targets are the interrupt points that the caller wants to resume, with the data for each. A targets value in a
@@ -260,7 +262,7 @@ func GetInterruptState[T any](ctx context.Context) (wasInterrupted bool, hasStat
 }
 
 // GetResumeContext reports whether the resume is meant for the code at ctx's address or something below it, and the
-// caller's data for exactly this address. hasData is true only for non-nil data of type T, and for a [JSONAnswer] that
+// caller's data for exactly this address. hasData is true only for non-nil data of type T, and for a [runs.JSONReply] that
 // can be decoded into one.
 func GetResumeContext[T any](ctx context.Context) (isResumeTarget bool, hasData bool, data T) {
 	_, _, target, held := FrameFrom(ctx).Resumption()
@@ -268,7 +270,7 @@ func GetResumeContext[T any](ctx context.Context) (isResumeTarget bool, hasData 
 		return target, false, data
 	}
 	if data, hasData = held.(T); !hasData {
-		if raw, ok := held.(JSONAnswer); ok {
+		if raw, ok := held.(runs.JSONReply); ok {
 			data, hasData = decodeAnswer[T](ctx, raw)
 		}
 	}

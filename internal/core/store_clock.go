@@ -1,6 +1,10 @@
 package core
 
-import "time"
+import (
+	"time"
+
+	"github.com/weftgo/weft/runs"
+)
 
 // A StoreClock tells the time of a store in a process whose own clock may be another: what the store's was when a lease
 // was taken, and what has passed since by the monotonic clock. No decision about a run compares the clocks of two
@@ -10,7 +14,7 @@ type StoreClock struct {
 }
 
 // NewStoreClock makes the clock of the store that handed out a lease with this Info, right after it did.
-func NewStoreClock(taken RunInfo) StoreClock {
+func NewStoreClock(taken runs.Info) StoreClock {
 	here := time.Now()
 	if taken.Now.IsZero() { // a store that does not say it
 		return StoreClock{here, here}

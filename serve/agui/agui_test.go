@@ -29,7 +29,7 @@ func thinking(text string) *schema.Message {
 }
 
 // runs are runs of agents of many kinds, recorded.
-func runs(t *testing.T) map[string][]runlog.Event {
+func recordedRuns(t *testing.T) map[string][]runlog.Event {
 	t.Helper()
 	look := func() adk.ChatModelAgentConfig {
 		return adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adktest.NewTool("look", adktest.Says("sunny").Repeated()))}
@@ -86,7 +86,7 @@ func runs(t *testing.T) map[string][]runlog.Event {
 // Wherever a run ends, by itself or because it is stopped, what clients hold a stream to holds.
 // Rule serving/AG1.
 func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
-	for name, events := range runs(t) {
+	for name, events := range recordedRuns(t) {
 		for cut := 1; cut <= len(events); cut++ {
 			for _, status := range []runlog.Status{runlog.Cancelled, runlog.Failed, runlog.Interrupted} {
 				for _, legacy := range []bool{false, true} {
@@ -108,7 +108,7 @@ func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
 
 // A run that another process begins again in the middle retracts what does not count.
 func TestTranslator_RetractsWhatAnotherProcessSaysAgain(t *testing.T) {
-	events := runs(t)["tools"]
+	events := recordedRuns(t)["tools"]
 	for cut := 2; cut < len(events); cut++ {
 		r := newReader()
 		tr := newTranslator("t", "r", Config{}, false, r.must(t))

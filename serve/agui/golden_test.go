@@ -12,7 +12,7 @@ import (
 
 // What runs of agents look like in the protocol.
 func TestTranslator_ShowsRunsAsInTheGoldenFiles(t *testing.T) {
-	for name, events := range runs(t) {
+	for name, events := range recordedRuns(t) {
 		for _, legacy := range []bool{false, true} {
 			var shown strings.Builder
 			tr := newTranslator("t1", "run-1", Config{}, legacy, func(e event) {

@@ -14,6 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
@@ -40,7 +41,7 @@ func piece(kind runlog.DeltaKind, text string) runlog.Event {
 	return data(runlog.ModelDelta, 2, 1, &runlog.ModelDeltaData{Kind: kind, Text: text})
 }
 
-func done(u runlog.Usage) runlog.Event {
+func done(u runs.Usage) runlog.Event {
 	return data(runlog.RunEnd, 0, 0, &runlog.RunEndData{Status: runlog.Done, Usage: u})
 }
 
@@ -58,7 +59,7 @@ func TestTranslator_ShowsThoughtsBetweenTexts(t *testing.T) {
 	end := data(runlog.ModelEnd, 2, 1, &runlog.ModelEndData{})
 	args := data(runlog.ModelDelta, 2, 1, &runlog.ModelDeltaData{Kind: runlog.Args, Call: "c", Name: "look"})
 	r := shownOf(t, Config{}, false, begin, piece(runlog.Reasoning, "a"), piece(runlog.Text, "1"), piece(runlog.Reasoning, "b"),
-		piece(runlog.Text, "2"), args, piece(runlog.Reasoning, "c"), end, done(runlog.Usage{}))
+		piece(runlog.Text, "2"), args, piece(runlog.Reasoning, "c"), end, done(runs.Usage{}))
 	thoughts := ""
 	for _, e := range r.events {
 		if e.Type == "REASONING_MESSAGE_CONTENT" {
@@ -73,7 +74,7 @@ func TestTranslator_ShowsThoughtsBetweenTexts(t *testing.T) {
 func TestTranslator_ShowsSteps(t *testing.T) {
 	events := []runlog.Event{data(runlog.NodeStart, 1, 0, &runlog.NodeStartData{Node: "plan"}),
 		data(runlog.NodeStart, 3, 0, &runlog.NodeStartData{Node: "plan"}), data(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}),
-		piece(runlog.Text, "Hi"), done(runlog.Usage{})}
+		piece(runlog.Text, "Hi"), done(runs.Usage{})}
 	r := shownOf(t, Config{Steps: true}, false, events...)
 	require.Equal(t, []string{"STEP_STARTED", "STEP_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END",
 		"STEP_FINISHED", "STEP_FINISHED"}, r.kinds())
@@ -82,7 +83,7 @@ func TestTranslator_ShowsSteps(t *testing.T) {
 
 	inside := []runlog.Event{data(runlog.ToolStart, 1, 0, &runlog.ToolStartData{Call: "c", Name: "helper"}),
 		data(runlog.AgentStart, 4, 1, &runlog.AgentStartData{Name: "helper", Call: "c"}),
-		data(runlog.NodeStart, 5, 4, &runlog.NodeStartData{Node: "plan"}), data(runlog.NodeEnd, 5, 4, &runlog.NodeEndData{}), done(runlog.Usage{})}
+		data(runlog.NodeStart, 5, 4, &runlog.NodeStartData{Node: "plan"}), data(runlog.NodeEnd, 5, 4, &runlog.NodeEndData{}), done(runs.Usage{})}
 	require.NotContains(t, shownOf(t, Config{Steps: true}, true, inside...).kinds(), "STEP_FINISHED", "what began hidden ends hidden")
 	r = shownOf(t, Config{Steps: true}, false, inside...)
 	started := r.events[slices.Index(r.kinds(), "SUBAGENT_STARTED")+1]
@@ -94,7 +95,7 @@ func TestTranslator_ShowsProgressUsageAndWhereARunComesFrom(t *testing.T) {
 		data(runlog.ModelEnd, 2, 1, &runlog.ModelEndData{}),
 		data(runlog.Progress, 0, 3, &runlog.ProgressData{Call: "c", Message: "half"}),
 		data(runlog.Custom, 0, 3, &runlog.CustomData{Name: "news", Value: json.RawMessage(`{"a":1}`)}),
-		done(runlog.Usage{Input: 1, InputCached: 2, InputCacheWrite: 3, Output: 4, OutputReasoning: 5, Total: 6}))
+		done(runs.Usage{Input: 1, InputCached: 2, InputCacheWrite: 3, Output: 4, OutputReasoning: 5, Total: 6}))
 	require.Equal(t, "r0", r.events[0].ParentRunID)
 	require.Equal(t, []string{"ACTIVITY_SNAPSHOT", "CUSTOM"}, r.kinds())
 	require.Equal(t, "PROGRESS", r.events[1].ActivityType)
@@ -185,7 +186,7 @@ func TestTranslator_BeginsACallWhenItsNameIsKnown(t *testing.T) {
 		Function: schema.FunctionCall{Name: "look", Arguments: `{"a":1}`}}}))
 	r := shownOf(t, Config{}, false, data(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}), args("", ""), args("", `{"a"`),
 		args("look", ""), args("", `:1}`), data(runlog.ModelEnd, 2, 1, &runlog.ModelEndData{Message: &said, Calls: []string{"c1"}}),
-		done(runlog.Usage{}))
+		done(runs.Usage{}))
 	require.Equal(t, []string{"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_ARGS", "TOOL_CALL_END"}, r.kinds())
 	require.Equal(t, "look", r.events[1].ToolCallName)
 	require.JSONEq(t, `{"a":1}`, r.args["c1"])
@@ -198,7 +199,7 @@ func TestTranslator_SendsResultsAsTheClientTakesThem(t *testing.T) {
 	parts := []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "See"}, {Type: schema.ToolPartTypeImage,
 		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}}}}
 	events := []runlog.Event{data(runlog.ToolStart, 2, 1, &runlog.ToolStartData{Call: "c", Name: "look"}),
-		data(runlog.ToolEnd, 2, 1, &runlog.ToolEndData{Call: "c", Parts: parts}), done(runlog.Usage{})}
+		data(runlog.ToolEnd, 2, 1, &runlog.ToolEndData{Call: "c", Parts: parts}), done(runs.Usage{})}
 	results := func(legacy, has bool) (all []any) {
 		tr := newTranslator("t", "r", Config{}, legacy, func(e event) {
 			if e.Type == "TOOL_CALL_RESULT" {

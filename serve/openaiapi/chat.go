@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/internal/said"
 )
@@ -236,7 +237,7 @@ type chatCompletion struct {
 }
 
 // usageOf is the usage of a run.
-func usageOf(u runlog.Usage) map[string]any {
+func usageOf(u runs.Usage) map[string]any {
 	return map[string]any{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Total,
 		"prompt_tokens_details":     map[string]any{"cached_tokens": u.InputCached},
 		"completion_tokens_details": map[string]any{"reasoning_tokens": u.OutputReasoning}}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve/internal/said"
 )
 
@@ -25,7 +26,7 @@ type ending struct {
 	// points are what it waits for.
 	points []runlog.Point
 	err    *runlog.Err
-	usage  runlog.Usage
+	usage  runs.Usage
 	// finish is the reason for which the last answer of a model ended.
 	finish said.Finish
 }

@@ -4,8 +4,8 @@
 //		checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return mystore.New(t.TempDir()) })
 //	}
 //
-// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Lister], [checkpoint.Journal], and all of
-// [checkpoint.RunStore]) is tested if it offers it. What a crash leaves cannot be tested from outside: [EveryStep] tests a
+// What a store may offer besides ([checkpoint.Deleter], [runs.Lister], [runs.Journal], and all of
+// [runs.Store]) is tested if it offers it. What a crash leaves cannot be tested from outside: [EveryStep] tests a
 // store whose steps can be made to fail.
 //
 // With WEFT_THOROUGH in the environment lists have 10,000 runs, values 16 MiB, and every step fails: that takes minutes.

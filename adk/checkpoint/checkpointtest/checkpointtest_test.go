@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // broken is a store with one fault.
@@ -91,8 +92,8 @@ func (b *broken) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 type withoutRuns struct {
 	checkpoint.Store
 	checkpoint.Deleter
-	checkpoint.Lister
-	checkpoint.Journal
+	runs.Lister
+	runs.Journal
 }
 
 // TestBrokenStore runs the suite on a store with the fault that the environment names. Alone, on a good one.
@@ -143,8 +144,8 @@ func TestRun_OptionalPartsAreOptional(t *testing.T) {
 
 // careless is a scope of which one part is that of all tenants.
 type careless struct {
-	checkpoint.RunStore
-	all   checkpoint.RunStore
+	runs.Store
+	all   runs.Store
 	fault string
 }
 
@@ -152,34 +153,34 @@ func (c careless) Get(ctx context.Context, id string) ([]byte, bool, error) {
 	if c.fault == "checkpoints" {
 		return c.all.Get(ctx, id)
 	}
-	return c.RunStore.Get(ctx, id)
+	return c.Store.Get(ctx, id)
 }
 
 func (c careless) Set(ctx context.Context, id string, v []byte) error {
 	if c.fault == "checkpoints" {
 		return c.all.Set(ctx, id, v)
 	}
-	return c.RunStore.Set(ctx, id, v)
+	return c.Store.Set(ctx, id, v)
 }
 
-func (c careless) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+func (c careless) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	if c.fault == "lists" {
 		return c.all.List(ctx, q)
 	}
-	return c.RunStore.List(ctx, q)
+	return c.Store.List(ctx, q)
 }
 
-func (c careless) AcquireDue(ctx context.Context, r checkpoint.LeaseRequest, d checkpoint.Due) (checkpoint.Lease, error) {
+func (c careless) AcquireDue(ctx context.Context, r runs.LeaseRequest, d runs.Due) (runs.Lease, error) {
 	if c.fault == "due" {
 		return c.all.AcquireDue(ctx, r, d)
 	}
-	return c.RunStore.AcquireDue(ctx, r, d)
+	return c.Store.AcquireDue(ctx, r, d)
 }
 
 // TestBrokenTenants tests tenants that are not kept apart, as the environment says.
 func TestBrokenTenants(t *testing.T) {
 	below := checkpoint.NewMemoryStore()
-	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore {
+	checkpointtest.Tenants(t, func(name string) runs.Store {
 		switch fault := os.Getenv("WEFT_FAULT"); fault {
 		case "lower case":
 			return checkpoint.Scope(below, strings.ToLower(name))

@@ -11,6 +11,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/internal/testsize"
+	"github.com/weftgo/weft/runs"
 )
 
 // A Cell is a value as a store keeps it: a column, a field, a file, the content of a message.
@@ -28,18 +29,18 @@ type Cell struct {
 // Damages tests that a store takes no damaged value for another one: bits of every cell are flipped, it is cut off, emptied,
 // and swapped with that of another run. What is read of the runs then is what was written, or an error. cells returns what
 // the store has of two runs, "left" and "right", and events is nil for a store without events. Rule distributed/B23.
-func Damages(t *testing.T, s checkpoint.RunStore, events runlog.Store, cells func() []Cell) {
+func Damages(t *testing.T, s runs.Store, events runlog.Store, cells func() []Cell) {
 	t.Helper()
 	for i, id := range []string{"left", "right"} {
-		run := checkpoint.NewRun{Agent: "agent of " + id, Queue: "queue of " + id, Key: "key of " + id, Priority: i + 1,
+		run := runs.Spec{Agent: "agent of " + id, Queue: "queue of " + id, Key: "key of " + id, Priority: i + 1,
 			Tags: map[string]string{"side": id}}
-		lease, err := s.Acquire(background, id, checkpoint.LeaseRequest{Owner: "worker", TTL: long, Create: &run})
+		lease, err := s.Acquire(background, id, runs.LeaseRequest{Owner: "worker", TTL: long, Create: &run})
 		noError(t, err)
 		for n := range 3 {
 			noError(t, lease.AppendRecord(background, id, fmt.Appendf(nil, "record %d of %s", n, id)))
 		}
-		noError(t, lease.Settle(background, checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte("checkpoint of " + id),
-			Waiting: []checkpoint.WaitPoint{{ID: "q", Kind: "question", Summary: "may " + id + "?"}}}))
+		noError(t, lease.Settle(background, runs.Settlement{Status: runs.Waiting, Checkpoint: []byte("checkpoint of " + id),
+			Waiting: []runs.Question{{ID: "q", Kind: "question", Summary: "may " + id + "?"}}}))
 		if events != nil {
 			noError(t, events.Append(background, id, []runlog.Event{
 				{V: runlog.Version, Run: id, Seq: 1, Token: lease.Token(), Type: runlog.Action, Data: &runlog.ActionData{}},
@@ -122,24 +123,24 @@ type seen struct {
 	err      error
 }
 
-func look(s checkpoint.RunStore, events runlog.Store, id string) []seen {
+func look(s runs.Store, events runlog.Store, id string) []seen {
 	run, found, err := s.Inspect(background, id)
 	if err == nil && !found {
-		err = checkpoint.ErrNotFound
+		err = runs.ErrNotFound
 	}
 	if run.Error != "" {
-		err = checkpoint.ErrBadRow
+		err = runs.ErrUnreadable
 	}
-	gone := errors.Is(err, checkpoint.ErrNotFound) // and all of it: nobody continues from a part
+	gone := errors.Is(err, runs.ErrNotFound) // and all of it: nobody continues from a part
 	looks := []seen{{of: "the row", text: shownRun(run), err: err}}
 	data, found, err := s.(checkpoint.Store).Get(background, id)
 	if err == nil && !found {
-		err = checkpoint.ErrNotFound
+		err = runs.ErrNotFound
 	}
 	looks = append(looks, seen{of: "the checkpoint", text: string(data), err: err})
-	records, err := s.(checkpoint.Journal).ReadRecords(background, id)
+	records, err := s.(runs.Journal).ReadRecords(background, id)
 	if gone && len(records) == 0 {
-		err = checkpoint.ErrNotFound
+		err = runs.ErrNotFound
 	}
 	looks = append(looks, seen{of: "the journal", text: string(bytes.Join(records, []byte{'\n'})), err: err})
 	if events != nil {
@@ -158,7 +159,7 @@ func look(s checkpoint.RunStore, events runlog.Store, id string) []seen {
 }
 
 // shownRun is a run without what a damaged clock or count of bytes shows wrongly, and does nothing else.
-func shownRun(run checkpoint.RunInfo) string {
+func shownRun(run runs.Info) string {
 	run.LeaseUntil, run.Updated, run.Bytes = time.Time{}, time.Time{}, 0
 	return fmt.Sprintf("%+v", run)
 }

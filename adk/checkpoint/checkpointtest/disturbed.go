@@ -6,13 +6,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Disturbed has eight runs append while disturb does something to the server of a store, or to the way to it, and
 // requires that no call fails and that each journal has every record once, in order. The IDs of the runs begin with
 // "disturbed".
-func Disturbed(t *testing.T, s checkpoint.RunStore, disturb func()) {
+func Disturbed(t *testing.T, s runs.Store, disturb func()) {
 	t.Helper()
 	stop := make(chan struct{})
 	var all sync.WaitGroup
@@ -47,15 +47,15 @@ func Disturbed(t *testing.T, s checkpoint.RunStore, disturb func()) {
 func disturbedID(i int) string { return fmt.Sprint("disturbed ", i) }
 
 // appendMany appends records to a run of its own until it is stopped, and returns how many the store has acknowledged.
-func appendMany(s checkpoint.RunStore, id string, stop <-chan struct{}) (acknowledged int, err error) {
-	l, err := s.Acquire(background, id, checkpoint.LeaseRequest{TTL: long, Create: &checkpoint.NewRun{}})
+func appendMany(s runs.Store, id string, stop <-chan struct{}) (acknowledged int, err error) {
+	l, err := s.Acquire(background, id, runs.LeaseRequest{TTL: long, Create: &runs.Spec{}})
 	if err != nil {
 		return 0, err
 	}
 	for {
 		select {
 		case <-stop:
-			return acknowledged, l.Settle(background, checkpoint.Settlement{Status: checkpoint.Failed})
+			return acknowledged, l.Settle(background, runs.Settlement{Status: runs.Failed})
 		default:
 		}
 		if err := l.AppendRecord(background, id, fmt.Append(nil, acknowledged)); err != nil {
@@ -69,37 +69,37 @@ func appendMany(s checkpoint.RunStore, id string, stop <-chan struct{}) (acknowl
 // requires that each call succeeds, and has done what it was to do once. The store must be empty but for what [Disturbed]
 // left. whole is the same store by a way that loses nothing, or s; mend has s lose nothing any more before runs are taken,
 // for a store in which one that was taken without an answer is due again when its lease has ended. It may be nil.
-func LosesAnswers(t *testing.T, s, whole checkpoint.RunStore, mend func()) {
+func LosesAnswers(t *testing.T, s, whole runs.Store, mend func()) {
 	t.Helper()
-	const runs = 50
+	const many = 50
 	must := func(what string, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s over a network that loses answers: %v", what, err)
 		}
 	}
-	for i := range runs {
+	for i := range many {
 		id := fmt.Sprint("asks ", i)
-		l, err := s.Acquire(background, id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+		l, err := s.Acquire(background, id, runs.LeaseRequest{Create: &runs.Spec{}})
 		must("Acquire", err)
-		must("Settle", l.Settle(background, checkpoint.Settlement{Status: checkpoint.Waiting,
-			Waiting: []checkpoint.WaitPoint{{ID: "q"}}}))
-		must("Answer", s.Answer(background, id, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
-		_, err = s.Submit(background, fmt.Sprint("new ", i), checkpoint.NewRun{})
+		must("Settle", l.Settle(background, runs.Settlement{Status: runs.Waiting,
+			Waiting: []runs.Question{{ID: "q"}}}))
+		must("Answer", s.Reply(background, id, runs.Reply{Point: "q", Data: []byte("yes")}))
+		_, err = s.Submit(background, fmt.Sprint("new ", i), runs.Spec{})
 		must("Submit", err)
 	}
-	counts, err := whole.Count(background, checkpoint.Query{})
-	if err != nil || counts[checkpoint.Ready] != 2*runs {
-		t.Errorf("Count = %v, %v; want %d runs that are ready", counts, err, 2*runs)
+	counts, err := whole.Count(background, runs.Query{})
+	if err != nil || counts[runs.Ready] != 2*many {
+		t.Errorf("Count = %v, %v; want %d runs that are ready", counts, err, 2*many)
 	}
 	if mend != nil {
 		mend()
 	}
-	for range 2 * runs {
-		_, err := s.AcquireDue(background, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{})
+	for range 2 * many {
+		_, err := s.AcquireDue(background, runs.LeaseRequest{TTL: long}, runs.Due{})
 		must("AcquireDue", err)
 	}
-	if _, err := s.AcquireDue(background, checkpoint.LeaseRequest{}, checkpoint.Due{}); !errors.Is(err, checkpoint.ErrNothingDue) {
+	if _, err := s.AcquireDue(background, runs.LeaseRequest{}, runs.Due{}); !errors.Is(err, runs.ErrNothingDue) {
 		t.Errorf("AcquireDue when all runs are taken: %v; want ErrNothingDue", err)
 	}
 }

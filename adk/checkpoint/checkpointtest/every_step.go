@@ -8,19 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/internal/testsize"
+	"github.com/weftgo/weft/runs"
 )
 
 // Steps is a store for [EveryStep]. A call takes it steps, such as statements, writes of files or messages to a server,
 // and each can go wrong.
 type Steps struct {
-	Store checkpoint.RunStore
+	Store runs.Store
 	// Fail has one step of the calls that follow go wrong, counted from 1.
 	Fail func(step int)
 	// Mend has all steps succeed again. It reports whether the calls came to the step, and returns the store that is used
 	// from then on: another one if what went wrong was the death of the process, and nil for the same.
-	Mend func() (reached bool, next checkpoint.RunStore)
+	Mend func() (reached bool, next runs.Store)
 }
 
 // EveryStep has each step of each call that changes runs go wrong in turn, and requires that the runs then are as they
@@ -65,7 +65,7 @@ type stepRule struct {
 	holds bool
 	// others are the ends of the IDs of other runs that it may change.
 	others []string
-	call   func(s checkpoint.RunStore, l checkpoint.Lease, id string) error
+	call   func(s runs.Store, l runs.Lease, id string) error
 	// done are errors which say of a call that is made again that it was made before.
 	done []error
 }
@@ -92,7 +92,7 @@ func (s *stepped) learn() {
 }
 
 // prepared makes what the call needs, and returns the lease if it needs one.
-func (s *stepped) prepared(id string) (l checkpoint.Lease) {
+func (s *stepped) prepared(id string) (l runs.Lease) {
 	s.t.Helper()
 	s.rule.prepare(s, id)
 	if s.rule.holds {
@@ -134,17 +134,17 @@ func (s *stepped) disturb(step int) bool {
 }
 
 // again makes the call once more. After the death of a process another one does, which takes the run.
-func (s *stepped) again(step int, id string, l checkpoint.Lease, dead, isDone bool) {
+func (s *stepped) again(step int, id string, l runs.Lease, dead, isDone bool) {
 	s.t.Helper()
 	if dead && s.rule.holds {
 		if isDone {
 			return
 		}
 		var err error
-		l, err = s.Store.Acquire(background, id, checkpoint.LeaseRequest{Owner: "holder", TTL: long, Steal: true})
+		l, err = s.Store.Acquire(background, id, runs.LeaseRequest{Owner: "holder", TTL: long, Steal: true})
 		s.must("Acquire after a death", err)
 	}
-	if isDone && slices.Contains(s.rule.done, checkpoint.ErrLeaseLost) {
+	if isDone && slices.Contains(s.rule.done, runs.ErrLeaseLost) {
 		s.requireFenced(step, l, id)
 	}
 	err := s.rule.call(s.Store, l, id)
@@ -157,7 +157,7 @@ func (s *stepped) again(step int, id string, l checkpoint.Lease, dead, isDone bo
 }
 
 // requireFenced checks that a lease cannot write after its settlement took effect, even if Settle returned an error.
-func (s *stepped) requireFenced(step int, l checkpoint.Lease, id string) {
+func (s *stepped) requireFenced(step int, l runs.Lease, id string) {
 	s.t.Helper()
 	for what, err := range map[string]error{
 		"Set":           l.Set(background, id, []byte("late")),
@@ -165,7 +165,7 @@ func (s *stepped) requireFenced(step int, l checkpoint.Lease, id string) {
 		"RemoveRecords": l.RemoveRecords(background, id),
 		"Renew":         l.Renew(background),
 	} {
-		if !errors.Is(err, checkpoint.ErrLeaseLost) {
+		if !errors.Is(err, runs.ErrLeaseLost) {
 			s.t.Errorf("%s after a settlement that failed at step %d, and was done: %v; want ErrLeaseLost", what, step, err)
 		}
 	}
@@ -179,10 +179,10 @@ func (s *stepped) must(what string, err error) {
 }
 
 // hold takes a run for long, and makes it if there is none.
-func (s *stepped) hold(id string) checkpoint.Lease {
+func (s *stepped) hold(id string) runs.Lease {
 	s.t.Helper()
-	l, err := s.Store.Acquire(background, id, checkpoint.LeaseRequest{Owner: "holder", TTL: long,
-		Create: &checkpoint.NewRun{Agent: "agent"}})
+	l, err := s.Store.Acquire(background, id, runs.LeaseRequest{Owner: "holder", TTL: long,
+		Create: &runs.Spec{Agent: "agent"}})
 	s.must("Acquire", err)
 	return l
 }
@@ -190,15 +190,15 @@ func (s *stepped) hold(id string) checkpoint.Lease {
 // waits makes a run that waits for answers to questions, with a checkpoint.
 func (s *stepped) waits(id string, points ...string) {
 	s.t.Helper()
-	var waiting []checkpoint.WaitPoint
+	var waiting []runs.Question
 	for _, p := range points {
-		waiting = append(waiting, checkpoint.WaitPoint{ID: p, For: []string{"ana"}})
+		waiting = append(waiting, runs.Question{ID: p, For: []string{"ana"}})
 	}
-	s.must("Settle", s.hold(id).Settle(background, checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: waiting,
+	s.must("Settle", s.hold(id).Settle(background, runs.Settlement{Status: runs.Waiting, Waiting: waiting,
 		Checkpoint: []byte("old")}))
 }
 
-func (s *stepped) submit(id string, run checkpoint.NewRun) {
+func (s *stepped) submit(id string, run runs.Spec) {
 	s.t.Helper()
 	_, err := s.Store.Submit(background, id, run)
 	s.must("Submit", err)
@@ -232,92 +232,92 @@ func (s *stepped) seen(id string) string {
 }
 
 var stepRules = []stepRule{
-	{name: "settle as waiting", holds: true, others: []string{" child"}, done: []error{checkpoint.ErrLeaseLost},
+	{name: "settle as waiting", holds: true, others: []string{" child"}, done: []error{runs.ErrLeaseLost},
 		prepare: func(s *stepped, id string) { s.waits(id, "before") },
-		call: func(_ checkpoint.RunStore, l checkpoint.Lease, id string) error {
-			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte("saved"),
-				Waiting: []checkpoint.WaitPoint{{ID: "q", For: []string{"ana", "bob"}}, {ID: "r"}}, DropRecords: true, Keep: long,
-				Children: []checkpoint.ChildRun{{ID: id + " child", Run: checkpoint.NewRun{Agent: "a", Parent: id, ParentPoint: "r",
+		call: func(_ runs.Store, l runs.Lease, id string) error {
+			return l.Settle(background, runs.Settlement{Status: runs.Waiting, Checkpoint: []byte("saved"),
+				Waiting: []runs.Question{{ID: "q", For: []string{"ana", "bob"}}, {ID: "r"}}, DropRecords: true, Keep: long,
+				Children: []runs.Child{{ID: id + " child", Run: runs.Spec{Agent: "a", Parent: id, ParentPoint: "r",
 					Tags: map[string]string{"k": "v"}, Records: [][]byte{[]byte("begin")}}}}})
 		}},
-	{name: "settle as waiting anew", holds: true, done: []error{checkpoint.ErrLeaseLost},
+	{name: "settle as waiting anew", holds: true, done: []error{runs.ErrLeaseLost},
 		prepare: func(s *stepped, id string) {
 			s.waits(id, "q")
-			s.must("Answer", s.Store.Answer(background, id, checkpoint.Answer{Point: "q", Data: []byte("used up")}))
+			s.must("Answer", s.Store.Reply(background, id, runs.Reply{Point: "q", Data: []byte("used up")}))
 		},
-		call: func(_ checkpoint.RunStore, l checkpoint.Lease, _ string) error {
-			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Waiting,
-				Waiting: []checkpoint.WaitPoint{{ID: "next"}}, Checkpoint: []byte("saved")})
+		call: func(_ runs.Store, l runs.Lease, _ string) error {
+			return l.Settle(background, runs.Settlement{Status: runs.Waiting,
+				Waiting: []runs.Question{{ID: "next"}}, Checkpoint: []byte("saved")})
 		}},
-	{name: "settle as done", holds: true, others: []string{" parent"}, done: []error{checkpoint.ErrLeaseLost},
+	{name: "settle as done", holds: true, others: []string{" parent"}, done: []error{runs.ErrLeaseLost},
 		prepare: func(s *stepped, id string) {
 			s.waits(id+" parent", "q")
-			s.submit(id, checkpoint.NewRun{Parent: id + " parent", ParentPoint: "q", Key: id})
+			s.submit(id, runs.Spec{Parent: id + " parent", ParentPoint: "q", Key: id})
 			l := s.hold(id)
 			s.must("Set", l.Set(background, id, []byte("old")))
-			s.must("Settle", l.Settle(background, checkpoint.Settlement{Status: checkpoint.Paused}))
+			s.must("Settle", l.Settle(background, runs.Settlement{Status: runs.Paused}))
 		},
-		call: func(_ checkpoint.RunStore, l checkpoint.Lease, _ string) error {
-			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Done, Result: []byte("result"),
+		call: func(_ runs.Store, l runs.Lease, _ string) error {
+			return l.Settle(background, runs.Settlement{Status: runs.Done, Result: []byte("result"),
 				Answer: []byte("answer"), DropRecords: true})
 		}},
-	{name: "settle as failed", holds: true, done: []error{checkpoint.ErrLeaseLost},
+	{name: "settle as failed", holds: true, done: []error{runs.ErrLeaseLost},
 		prepare: func(s *stepped, id string) { s.waits(id, "q") },
-		call: func(_ checkpoint.RunStore, l checkpoint.Lease, _ string) error {
-			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Failed, Err: "no luck"})
+		call: func(_ runs.Store, l runs.Lease, _ string) error {
+			return l.Settle(background, runs.Settlement{Status: runs.Failed, Err: "no luck"})
 		}},
-	{name: "settle as ready", holds: true, done: []error{checkpoint.ErrLeaseLost},
+	{name: "settle as ready", holds: true, done: []error{runs.ErrLeaseLost},
 		prepare: func(s *stepped, id string) { s.waits(id, "q") },
-		call: func(_ checkpoint.RunStore, l checkpoint.Lease, _ string) error {
-			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Ready, WakeAt: time.Now().Add(long)})
+		call: func(_ runs.Store, l runs.Lease, _ string) error {
+			return l.Settle(background, runs.Settlement{Status: runs.Ready, WakeAt: time.Now().Add(long)})
 		}},
 	{name: "append", holds: true, prepare: func(s *stepped, id string) { s.waits(id, "q") },
-		call: func(_ checkpoint.RunStore, l checkpoint.Lease, id string) error {
+		call: func(_ runs.Store, l runs.Lease, id string) error {
 			return l.AppendRecord(background, id, []byte("record"))
 		}},
 	{name: "set", holds: true, prepare: func(s *stepped, id string) { s.waits(id, "q") },
-		call: func(_ checkpoint.RunStore, l checkpoint.Lease, id string) error {
+		call: func(_ runs.Store, l runs.Lease, id string) error {
 			return l.Set(background, id, []byte("saved"))
 		}},
-	{name: "submit", done: []error{checkpoint.ErrRunExists}, prepare: func(*stepped, string) {},
-		call: func(s checkpoint.RunStore, _ checkpoint.Lease, id string) error {
-			_, err := s.Submit(background, id, checkpoint.NewRun{Agent: "a", Key: id, Tags: map[string]string{"k": "v"},
+	{name: "submit", done: []error{runs.ErrExists}, prepare: func(*stepped, string) {},
+		call: func(s runs.Store, _ runs.Lease, id string) error {
+			_, err := s.Submit(background, id, runs.Spec{Agent: "a", Key: id, Tags: map[string]string{"k": "v"},
 				Records: [][]byte{[]byte("a"), []byte("b")}})
 			return err
 		}},
-	{name: "answer", done: []error{checkpoint.ErrAnswered, checkpoint.ErrNotWaiting},
+	{name: "answer", done: []error{runs.ErrReplied, runs.ErrNotWaiting},
 		prepare: func(s *stepped, id string) { s.waits(id, "q", "r") },
-		call: func(s checkpoint.RunStore, _ checkpoint.Lease, id string) error {
-			return s.Answer(background, id, checkpoint.Answer{Point: "q", Data: []byte("yes")},
-				checkpoint.Answer{Point: "r", Data: []byte("no")})
+		call: func(s runs.Store, _ runs.Lease, id string) error {
+			return s.Reply(background, id, runs.Reply{Point: "q", Data: []byte("yes")},
+				runs.Reply{Point: "r", Data: []byte("no")})
 		}},
-	{name: "acquire", done: []error{checkpoint.ErrRunBusy},
-		prepare: func(s *stepped, id string) { s.submit(id, checkpoint.NewRun{Key: id}) }, call: acquireStep},
-	{name: "acquire new", done: []error{checkpoint.ErrRunBusy}, prepare: func(*stepped, string) {}, call: acquireStep},
-	{name: "acquire due", done: []error{checkpoint.ErrNothingDue},
-		prepare: func(s *stepped, id string) { s.submit(id, checkpoint.NewRun{Queue: id}) },
-		call: func(s checkpoint.RunStore, _ checkpoint.Lease, id string) error {
-			_, err := s.AcquireDue(background, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{Queues: []string{id}})
+	{name: "acquire", done: []error{runs.ErrBusy},
+		prepare: func(s *stepped, id string) { s.submit(id, runs.Spec{Key: id}) }, call: acquireStep},
+	{name: "acquire new", done: []error{runs.ErrBusy}, prepare: func(*stepped, string) {}, call: acquireStep},
+	{name: "acquire due", done: []error{runs.ErrNothingDue},
+		prepare: func(s *stepped, id string) { s.submit(id, runs.Spec{Queue: id}) },
+		call: func(s runs.Store, _ runs.Lease, id string) error {
+			_, err := s.AcquireDue(background, runs.LeaseRequest{TTL: long}, runs.Due{Queues: []string{id}})
 			return err
 		}},
 	{name: "stop", prepare: func(s *stepped, id string) { s.waits(id, "q") },
-		call: func(s checkpoint.RunStore, _ checkpoint.Lease, id string) error {
-			return s.Stop(background, id, checkpoint.StopRequest{Reason: "lunch"})
+		call: func(s runs.Store, _ runs.Lease, id string) error {
+			return s.Stop(background, id, runs.StopRequest{Reason: "lunch"})
 		}},
 	{name: "remove", prepare: func(s *stepped, id string) {
-		s.submit(id, checkpoint.NewRun{Queue: id, Records: [][]byte{[]byte("a")}})
+		s.submit(id, runs.Spec{Queue: id, Records: [][]byte{[]byte("a")}})
 		s.waits(id, "q")
-		s.must("Answer", s.Store.Answer(background, id, checkpoint.Answer{Point: "q"}))
-	}, call: func(s checkpoint.RunStore, _ checkpoint.Lease, id string) error {
+		s.must("Answer", s.Store.Reply(background, id, runs.Reply{Point: "q"}))
+	}, call: func(s runs.Store, _ runs.Lease, id string) error {
 		return s.Remove(background, id, false)
 	}},
 	{name: "continue", prepare: func(s *stepped, id string) {
-		s.must("Settle", s.hold(id).Settle(background, checkpoint.Settlement{Status: checkpoint.Paused}))
-	}, call: func(s checkpoint.RunStore, _ checkpoint.Lease, id string) error { return s.Continue(background, id) }},
+		s.must("Settle", s.hold(id).Settle(background, runs.Settlement{Status: runs.Paused}))
+	}, call: func(s runs.Store, _ runs.Lease, id string) error { return s.Continue(background, id) }},
 }
 
-func acquireStep(s checkpoint.RunStore, _ checkpoint.Lease, id string) error {
-	_, err := s.Acquire(background, id, checkpoint.LeaseRequest{TTL: long, Create: &checkpoint.NewRun{Agent: "a",
+func acquireStep(s runs.Store, _ runs.Lease, id string) error {
+	_, err := s.Acquire(background, id, runs.LeaseRequest{TTL: long, Create: &runs.Spec{Agent: "a",
 		Key: id, Records: [][]byte{[]byte("a"), []byte("b")}}})
 	return err
 }

@@ -7,11 +7,12 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // clumsy is a store whose calls take two steps, the second of which can fail, with a fault.
 type clumsy struct {
-	checkpoint.RunStore
+	runs.Store
 	fault     string
 	at, steps int
 }
@@ -23,9 +24,9 @@ func (c *clumsy) step(do func() error) error {
 	return do()
 }
 
-func (c *clumsy) Submit(ctx context.Context, id string, run checkpoint.NewRun) (info checkpoint.RunInfo, err error) {
+func (c *clumsy) Submit(ctx context.Context, id string, run runs.Spec) (info runs.Info, err error) {
 	err = c.step(func() (err error) {
-		info, err = c.RunStore.Submit(ctx, id, run)
+		info, err = c.Store.Submit(ctx, id, run)
 		return err
 	})
 	if c.fault == "silent" {
@@ -34,21 +35,21 @@ func (c *clumsy) Submit(ctx context.Context, id string, run checkpoint.NewRun) (
 	return info, err
 }
 
-func (c *clumsy) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+func (c *clumsy) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	if c.fault != "one by one" {
-		return c.step(func() error { return c.RunStore.Answer(ctx, id, answers...) })
+		return c.step(func() error { return c.Store.Reply(ctx, id, answers...) })
 	}
 	for _, a := range answers {
-		if err := c.step(func() error { return c.RunStore.Answer(ctx, id, a) }); err != nil {
+		if err := c.step(func() error { return c.Store.Reply(ctx, id, a) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *clumsy) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (l checkpoint.Lease, err error) {
+func (c *clumsy) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (l runs.Lease, err error) {
 	err = c.step(func() (err error) {
-		l, err = c.RunStore.Acquire(ctx, id, req)
+		l, err = c.Store.Acquire(ctx, id, req)
 		return err
 	})
 	if err != nil {
@@ -57,28 +58,28 @@ func (c *clumsy) Acquire(ctx context.Context, id string, req checkpoint.LeaseReq
 	return &clumsyLease{l, c}, nil
 }
 
-func (c *clumsy) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (l checkpoint.Lease, err error) {
+func (c *clumsy) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (l runs.Lease, err error) {
 	err = c.step(func() (err error) {
-		l, err = c.RunStore.AcquireDue(ctx, req, due)
+		l, err = c.Store.AcquireDue(ctx, req, due)
 		return err
 	})
 	return l, err
 }
 
-func (c *clumsy) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
-	return c.step(func() error { return c.RunStore.Stop(ctx, id, how) })
+func (c *clumsy) Stop(ctx context.Context, id string, how runs.StopRequest) error {
+	return c.step(func() error { return c.Store.Stop(ctx, id, how) })
 }
 
 func (c *clumsy) Continue(ctx context.Context, id string) error {
-	return c.step(func() error { return c.RunStore.Continue(ctx, id) })
+	return c.step(func() error { return c.Store.Continue(ctx, id) })
 }
 
 func (c *clumsy) Remove(ctx context.Context, id string, force bool) error {
-	return c.step(func() error { return c.RunStore.Remove(ctx, id, force) })
+	return c.step(func() error { return c.Store.Remove(ctx, id, force) })
 }
 
 type clumsyLease struct {
-	checkpoint.Lease
+	runs.Lease
 	c *clumsy
 }
 
@@ -93,7 +94,7 @@ func (l *clumsyLease) Set(ctx context.Context, id string, data []byte) error {
 	return l.c.step(func() error { return l.Lease.Set(ctx, id, data) })
 }
 
-func (l *clumsyLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
+func (l *clumsyLease) Settle(ctx context.Context, s runs.Settlement) error {
 	id := l.Info().ID
 	switch l.c.fault {
 	case "checkpoint first":
@@ -106,7 +107,7 @@ func (l *clumsyLease) Settle(ctx context.Context, s checkpoint.Settlement) error
 		}
 	case "children first":
 		for _, child := range s.Children {
-			_, _ = l.c.RunStore.Submit(ctx, child.ID, child.Run)
+			_, _ = l.c.Store.Submit(ctx, child.ID, child.Run)
 		}
 	}
 	return l.c.step(func() error { return l.Lease.Settle(ctx, s) })
@@ -114,10 +115,10 @@ func (l *clumsyLease) Settle(ctx context.Context, s checkpoint.Settlement) error
 
 // TestClumsyStore runs the rules on a store with the fault that the environment names. Alone, on a good one.
 func TestClumsyStore(t *testing.T) {
-	c := &clumsy{RunStore: checkpoint.NewMemoryStore(), fault: os.Getenv("WEFT_FAULT")}
+	c := &clumsy{Store: checkpoint.NewMemoryStore(), fault: os.Getenv("WEFT_FAULT")}
 	checkpointtest.EveryStep(t, checkpointtest.Steps{Store: c,
 		Fail: func(step int) { c.at, c.steps = step, 0 },
-		Mend: func() (bool, checkpoint.RunStore) {
+		Mend: func() (bool, runs.Store) {
 			reached := c.at > 0 && c.steps >= c.at
 			c.at = 0
 			return reached, nil

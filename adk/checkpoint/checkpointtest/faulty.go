@@ -6,7 +6,7 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Fault is what goes wrong with a call of a store.
@@ -31,12 +31,12 @@ var ErrFault = errors.New("the store is made to fail")
 // Faulty returns a store whose calls that write, and those that take and look for runs, go wrong as plan says: it is
 // asked before each, with the number of the call, from 1 on, and its name, such as "AppendRecord". It must be safe for
 // concurrent use. What only reads checkpoints, journals and lists does not go wrong.
-func Faulty(store checkpoint.RunStore, plan func(call int, name string) Fault) checkpoint.RunStore {
-	return &faulty{RunStore: store, plan: plan}
+func Faulty(store runs.Store, plan func(call int, name string) Fault) runs.Store {
+	return &faulty{Store: store, plan: plan}
 }
 
 type faulty struct {
-	checkpoint.RunStore
+	runs.Store
 	plan  func(call int, name string) Fault
 	calls atomic.Int64
 }
@@ -54,7 +54,7 @@ func (f *faulty) do(name string, call func() error) error {
 	return call()
 }
 
-func (f *faulty) lease(name string, take func() (checkpoint.Lease, error)) (l checkpoint.Lease, err error) {
+func (f *faulty) lease(name string, take func() (runs.Lease, error)) (l runs.Lease, err error) {
 	err = f.do(name, func() (err error) {
 		l, err = take()
 		return err
@@ -65,49 +65,49 @@ func (f *faulty) lease(name string, take func() (checkpoint.Lease, error)) (l ch
 	return &faultyLease{l, f}, nil
 }
 
-func (f *faulty) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
-	return f.lease("Acquire", func() (checkpoint.Lease, error) { return f.RunStore.Acquire(ctx, id, req) })
+func (f *faulty) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
+	return f.lease("Acquire", func() (runs.Lease, error) { return f.Store.Acquire(ctx, id, req) })
 }
 
-func (f *faulty) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
-	return f.lease("AcquireDue", func() (checkpoint.Lease, error) { return f.RunStore.AcquireDue(ctx, req, due) })
+func (f *faulty) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
+	return f.lease("AcquireDue", func() (runs.Lease, error) { return f.Store.AcquireDue(ctx, req, due) })
 }
 
-func (f *faulty) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo, exists bool, err error) {
+func (f *faulty) Inspect(ctx context.Context, id string) (info runs.Info, exists bool, err error) {
 	err = f.do("Inspect", func() (err error) {
-		info, exists, err = f.RunStore.Inspect(ctx, id)
+		info, exists, err = f.Store.Inspect(ctx, id)
 		return err
 	})
 	return info, exists, err
 }
 
-func (f *faulty) Submit(ctx context.Context, id string, run checkpoint.NewRun) (info checkpoint.RunInfo, err error) {
+func (f *faulty) Submit(ctx context.Context, id string, run runs.Spec) (info runs.Info, err error) {
 	err = f.do("Submit", func() (err error) {
-		info, err = f.RunStore.Submit(ctx, id, run)
+		info, err = f.Store.Submit(ctx, id, run)
 		return err
 	})
 	return info, err
 }
 
-func (f *faulty) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
-	return f.do("Answer", func() error { return f.RunStore.Answer(ctx, id, answers...) })
+func (f *faulty) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	return f.do("Answer", func() error { return f.Store.Reply(ctx, id, answers...) })
 }
 
-func (f *faulty) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
-	return f.do("Stop", func() error { return f.RunStore.Stop(ctx, id, how) })
+func (f *faulty) Stop(ctx context.Context, id string, how runs.StopRequest) error {
+	return f.do("Stop", func() error { return f.Store.Stop(ctx, id, how) })
 }
 
 func (f *faulty) Continue(ctx context.Context, id string) error {
-	return f.do("Continue", func() error { return f.RunStore.Continue(ctx, id) })
+	return f.do("Continue", func() error { return f.Store.Continue(ctx, id) })
 }
 
-func (f *faulty) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
-	return f.RunStore.List(ctx, q)
+func (f *faulty) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
+	return f.Store.List(ctx, q)
 }
 
 // faultyLease is a lease of a faulty store.
 type faultyLease struct {
-	checkpoint.Lease
+	runs.Lease
 	f *faulty
 }
 
@@ -131,14 +131,14 @@ func (l *faultyLease) Renew(ctx context.Context) error {
 	return l.f.do("Renew", func() error { return l.Lease.Renew(ctx) })
 }
 
-func (l *faultyLease) Answers(ctx context.Context) (answers []checkpoint.Answer, err error) {
+func (l *faultyLease) Replies(ctx context.Context) (answers []runs.Reply, err error) {
 	err = l.f.do("Answers", func() (err error) {
-		answers, err = l.Lease.Answers(ctx)
+		answers, err = l.Lease.Replies(ctx)
 		return err
 	})
 	return answers, err
 }
 
-func (l *faultyLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
+func (l *faultyLease) Settle(ctx context.Context, s runs.Settlement) error {
 	return l.f.do("Settle", func() error { return l.Lease.Settle(ctx, s) })
 }

@@ -10,16 +10,17 @@ import (
 	"testing"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // runJournal tests the journal of a store.
 func runJournal(t *testing.T, newStore func(t *testing.T) checkpoint.Store) {
-	if _, ok := newStore(t).(checkpoint.Journal); !ok {
+	if _, ok := newStore(t).(runs.Journal); !ok {
 		t.Skip("the store is no checkpoint.Journal")
 	}
 	for _, rule := range []struct {
 		name string
-		test func(*testing.T, checkpoint.Store, checkpoint.Journal)
+		test func(*testing.T, checkpoint.Store, runs.Journal)
 	}{
 		{"order", journalOrder},
 		{"from", journalFrom},
@@ -33,12 +34,12 @@ func runJournal(t *testing.T, newStore func(t *testing.T) checkpoint.Store) {
 	} {
 		t.Run(rule.name, func(t *testing.T) {
 			store := newStore(t)
-			rule.test(t, store, store.(checkpoint.Journal))
+			rule.test(t, store, store.(runs.Journal))
 		})
 	}
 }
 
-func journalOrder(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
+func journalOrder(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	recorded(t, j, "id")
 	var want []string
 	for _, r := range []string{"first", "", "third\x00\xff\n", "", "last"} {
@@ -50,8 +51,8 @@ func journalOrder(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 }
 
 // journalFrom: a store that offers the records behind some has the same as one that is read whole.
-func journalFrom(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
-	tail, ok := j.(checkpoint.RecordsFrom)
+func journalFrom(t *testing.T, _ checkpoint.Store, j runs.Journal) {
+	tail, ok := j.(runs.RecordsFrom)
 	if !ok {
 		return
 	}
@@ -77,7 +78,7 @@ func journalFrom(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 	}
 }
 
-func journalRemove(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
+func journalRemove(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	noError(t, j.RemoveRecords(context.Background(), "never appended to"))
 	appendTo(t, j, "gone", "x")
 	appendTo(t, j, "stays", "y")
@@ -88,7 +89,7 @@ func journalRemove(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 	recorded(t, j, "gone", "new")
 }
 
-func journalIsolated(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
+func journalIsolated(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	given := []byte("one")
 	noError(t, j.AppendRecord(context.Background(), "id", given))
 	copy(given, "bad")
@@ -113,7 +114,7 @@ func journalIsolated(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 }
 
 // journalBeside: a checkpoint and a journal of one ID do not touch each other.
-func journalBeside(t *testing.T, store checkpoint.Store, j checkpoint.Journal) {
+func journalBeside(t *testing.T, store checkpoint.Store, j runs.Journal) {
 	set(t, store, "id", []byte("checkpoint"))
 	recorded(t, j, "id")
 	appendTo(t, j, "id", "record")
@@ -128,7 +129,7 @@ func journalBeside(t *testing.T, store checkpoint.Store, j checkpoint.Journal) {
 	holds(t, store, "id", []byte("checkpoint"))
 }
 
-func journalHostileIDs(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
+func journalHostileIDs(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	for i, id := range hostile() {
 		recorded(t, j, id)
 		appendTo(t, j, id, fmt.Sprint(i))
@@ -140,7 +141,7 @@ func journalHostileIDs(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 	}
 }
 
-func journalLarge(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
+func journalLarge(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	large := string(bytes.Repeat([]byte("0123456789abcdef"), 2<<20/16))
 	appendTo(t, j, "id", "small")
 	appendTo(t, j, "id", large)
@@ -148,7 +149,7 @@ func journalLarge(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 	recorded(t, j, "id", "small", large, "small again")
 }
 
-func journalContextEnded(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
+func journalContextEnded(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	appendTo(t, j, "id", "one")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -165,7 +166,7 @@ func journalContextEnded(t *testing.T, _ checkpoint.Store, j checkpoint.Journal)
 }
 
 // journalConcurrent: each record of each goroutine is there once, whole, and those of one goroutine are in its order.
-func journalConcurrent(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
+func journalConcurrent(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	const writers, each = 4, 10
 	record := func(g, i int) string {
 		return fmt.Sprintf("%d %d %s", g, i, bytes.Repeat([]byte{'a' + byte(g)}, 100*i))
@@ -196,14 +197,14 @@ func journalConcurrent(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 	}
 }
 
-func appendTo(t *testing.T, j checkpoint.Journal, id, record string) {
+func appendTo(t *testing.T, j runs.Journal, id, record string) {
 	t.Helper()
 	if err := j.AppendRecord(context.Background(), id, []byte(record)); err != nil {
 		t.Errorf("AppendRecord(%s): %v", short(id), err)
 	}
 }
 
-func recorded(t *testing.T, j checkpoint.Journal, id string, want ...string) {
+func recorded(t *testing.T, j runs.Journal, id string, want ...string) {
 	t.Helper()
 	got, err := j.ReadRecords(context.Background(), id)
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // runList tests the listing part of a store.
 func runList(t *testing.T, newStore func(t *testing.T) checkpoint.Store) {
-	if _, ok := newStore(t).(checkpoint.Lister); !ok {
+	if _, ok := newStore(t).(runs.Lister); !ok {
 		t.Skip("the store is no checkpoint.Lister")
 	}
 	for _, rule := range []struct {
@@ -56,7 +57,7 @@ func listHostileIDs(t *testing.T, store checkpoint.Store) {
 
 // listJournals: a run that died has a journal, and perhaps no checkpoint.
 func listJournals(t *testing.T, store checkpoint.Store) {
-	j, ok := store.(checkpoint.Journal)
+	j, ok := store.(runs.Journal)
 	if !ok {
 		t.Skip("the store is no checkpoint.Journal")
 	}
@@ -74,7 +75,7 @@ func listJournals(t *testing.T, store checkpoint.Store) {
 func listTime(t *testing.T, store checkpoint.Store) {
 	before := time.Now().Add(-time.Minute)
 	set(t, store, "id", []byte("x"))
-	for info, err := range store.(checkpoint.Lister).ListCheckPoints(context.Background(), "") {
+	for info, err := range store.(runs.Lister).ListCheckPoints(context.Background(), "") {
 		noError(t, err)
 		if info.Modified.Before(before) || info.Modified.After(time.Now().Add(time.Minute)) {
 			t.Errorf("%q was modified at %v", info.ID, info.Modified)
@@ -85,7 +86,7 @@ func listTime(t *testing.T, store checkpoint.Store) {
 func listStopped(t *testing.T, store checkpoint.Store) {
 	set(t, store, "a", []byte("x"))
 	set(t, store, "b", []byte("x"))
-	for info, err := range store.(checkpoint.Lister).ListCheckPoints(context.Background(), "") {
+	for info, err := range store.(runs.Lister).ListCheckPoints(context.Background(), "") {
 		noError(t, err)
 		if info.ID != "a" {
 			t.Errorf("the first ID is %q", info.ID)
@@ -98,7 +99,7 @@ func listContextEnded(t *testing.T, store checkpoint.Store) {
 	set(t, store, "id", []byte("x"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for info, err := range store.(checkpoint.Lister).ListCheckPoints(ctx, "") {
+	for info, err := range store.(runs.Lister).ListCheckPoints(ctx, "") {
 		if err == nil && info.ID != "id" {
 			t.Errorf("neither an error nor the ID: %q", info.ID)
 		}
@@ -109,7 +110,7 @@ func listContextEnded(t *testing.T, store checkpoint.Store) {
 func lists(t *testing.T, store checkpoint.Store, prefix string, want ...string) {
 	t.Helper()
 	var got []string
-	for info, err := range store.(checkpoint.Lister).ListCheckPoints(context.Background(), prefix) {
+	for info, err := range store.(runs.Lister).ListCheckPoints(context.Background(), prefix) {
 		noError(t, err)
 		got = append(got, info.ID)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Steps of the runs that workers execute, and how many runs there are.
@@ -24,10 +24,10 @@ const (
 // Processes has worker processes execute runs, kills and freezes them at random, and checks that every run is executed
 // to its end, and that of a run that was taken over nothing is written by who had it before. worker makes the command
 // of a process that calls [Work] on the same database. What disturbs them besides is done now and then, too.
-func Processes(t *testing.T, store checkpoint.RunStore, worker func() *exec.Cmd, disturb ...func()) {
+func Processes(t *testing.T, store runs.Store, worker func() *exec.Cmd, disturb ...func()) {
 	t.Helper()
 	for i := range workerRuns {
-		_, err := store.Submit(t.Context(), fmt.Sprint(i), checkpoint.NewRun{})
+		_, err := store.Submit(t.Context(), fmt.Sprint(i), runs.Spec{})
 		must(t, err)
 	}
 	var all [3]*exec.Cmd
@@ -44,9 +44,9 @@ func Processes(t *testing.T, store checkpoint.RunStore, worker func() *exec.Cmd,
 	}
 	random := rand.New(rand.NewSource(time.Now().UnixNano()))
 	for end := time.Now().Add(2 * time.Minute); ; {
-		counts, err := store.Count(t.Context(), checkpoint.Query{})
+		counts, err := store.Count(t.Context(), runs.Query{})
 		must(t, err)
-		if counts[checkpoint.Done] == workerRuns {
+		if counts[runs.Done] == workerRuns {
 			break
 		}
 		if time.Now().After(end) {
@@ -85,7 +85,7 @@ func pause(t *testing.T, d time.Duration) {
 
 // checkSteps checks that the journal has every step once, in order, and those of each lease after those of the one
 // before.
-func checkSteps(t *testing.T, store checkpoint.RunStore, id string) (takeovers int) {
+func checkSteps(t *testing.T, store runs.Store, id string) (takeovers int) {
 	t.Helper()
 	got, err := store.ReadRecords(t.Context(), id)
 	must(t, err)
@@ -110,14 +110,14 @@ func checkSteps(t *testing.T, store checkpoint.RunStore, id string) (takeovers i
 }
 
 // Work executes the runs of [Processes] until none is left.
-func Work(t *testing.T, store checkpoint.RunStore) {
+func Work(t *testing.T, store runs.Store) {
 	ctx := t.Context()
 	for {
-		l, err := store.AcquireDue(ctx, checkpoint.LeaseRequest{TTL: workerTTL}, checkpoint.Due{})
-		if errors.Is(err, checkpoint.ErrNothingDue) {
-			counts, err := store.Count(ctx, checkpoint.Query{})
+		l, err := store.AcquireDue(ctx, runs.LeaseRequest{TTL: workerTTL}, runs.Due{})
+		if errors.Is(err, runs.ErrNothingDue) {
+			counts, err := store.Count(ctx, runs.Query{})
 			must(t, err)
-			if counts[checkpoint.Done] == workerRuns {
+			if counts[runs.Done] == workerRuns {
 				return
 			}
 			pause(t, 20*time.Millisecond)
@@ -126,14 +126,14 @@ func Work(t *testing.T, store checkpoint.RunStore) {
 		must(t, err)
 		id := l.Info().ID
 		err = execute(t, l, id)
-		if !errors.Is(err, checkpoint.ErrLeaseLost) {
+		if !errors.Is(err, runs.ErrLeaseLost) {
 			must(t, err)
 		}
 	}
 }
 
 // execute appends what is missing of the steps of a run, and settles it.
-func execute(t *testing.T, l checkpoint.Lease, id string) error {
+func execute(t *testing.T, l runs.Lease, id string) error {
 	got, err := l.ReadRecords(t.Context(), id)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func execute(t *testing.T, l checkpoint.Lease, id string) error {
 			return err
 		}
 	}
-	return l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done})
+	return l.Settle(t.Context(), runs.Settlement{Status: runs.Done})
 }
 
 // must ends the test with an error.

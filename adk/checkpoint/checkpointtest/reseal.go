@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // oldAndNew are two keys, of which the second is written with. Without the first, it alone is there.
@@ -22,7 +23,7 @@ func (k oldAndNew) Key(name string) ([]byte, error) {
 
 // Reseal checks that a store is a checkpoint.Rewriter: that everything that was sealed with an old key, in runs of every
 // state, can be read without that key when it was sealed again, also while a run is executed.
-func Reseal(t *testing.T, store checkpoint.RunStore) {
+func Reseal(t *testing.T, store runs.Store) {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -34,21 +35,21 @@ func Reseal(t *testing.T, store checkpoint.RunStore) {
 	old := checkpoint.OneKey("old", bytes.Repeat([]byte{1}, 32))
 	now := checkpoint.OneKey("the new one", bytes.Repeat([]byte{2}, 32))
 	before := checkpoint.Seal(store, old)
-	hold := func(id string) checkpoint.Lease {
+	hold := func(id string) runs.Lease {
 		t.Helper()
-		_, err := before.Submit(ctx, id, checkpoint.NewRun{Records: [][]byte{[]byte("begin of " + id)}})
+		_, err := before.Submit(ctx, id, runs.Spec{Records: [][]byte{[]byte("begin of " + id)}})
 		must(err)
-		l, err := before.Acquire(ctx, id, checkpoint.LeaseRequest{})
+		l, err := before.Acquire(ctx, id, runs.LeaseRequest{})
 		must(err)
 		return l
 	}
-	point := checkpoint.WaitPoint{ID: "q", Summary: "may I?", Info: []byte(`{"amount":3}`)}
-	must(hold("done").Settle(ctx, checkpoint.Settlement{Status: checkpoint.Done, Result: []byte("paid"), DropRecords: true}))
+	point := runs.Question{ID: "q", Summary: "may I?", Info: []byte(`{"amount":3}`)}
+	must(hold("done").Settle(ctx, runs.Settlement{Status: runs.Done, Result: []byte("paid"), DropRecords: true}))
 	for _, id := range []string{"waiting", "answered"} {
-		must(hold(id).Settle(ctx, checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte("at " + id),
-			DropRecords: true, Waiting: []checkpoint.WaitPoint{point}}))
+		must(hold(id).Settle(ctx, runs.Settlement{Status: runs.Waiting, Checkpoint: []byte("at " + id),
+			DropRecords: true, Waiting: []runs.Question{point}}))
 	}
-	must(before.Answer(ctx, "answered", checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+	must(before.Reply(ctx, "answered", runs.Reply{Point: "q", Data: []byte("yes")}))
 	running := hold("running")
 	must(running.AppendRecord(ctx, "running", []byte("step 1")))
 	must(before.Set(ctx, "plain", []byte("no run")))
@@ -86,14 +87,14 @@ func Reseal(t *testing.T, store checkpoint.RunStore) {
 	expect("a checkpoint without a run", data, "no run")
 	info, _, err := alone.Inspect(ctx, "waiting")
 	must(err)
-	if len(info.Waiting) != 1 || info.Status != checkpoint.Waiting {
+	if len(info.Waiting) != 1 || info.Status != runs.Waiting {
 		t.Fatalf("the run that waits is %+v", info)
 	}
 	expect("the summary", info.Waiting[0].Summary, "may I?")
 	expect("the info", info.Waiting[0].Info, `{"amount":3}`)
-	l, err := alone.Acquire(ctx, "answered", checkpoint.LeaseRequest{})
+	l, err := alone.Acquire(ctx, "answered", runs.LeaseRequest{})
 	must(err)
-	answers, err := l.Answers(ctx)
+	answers, err := l.Replies(ctx)
 	must(err)
 	if len(answers) != 1 {
 		t.Fatalf("the answers are %+v", answers)
@@ -102,5 +103,5 @@ func Reseal(t *testing.T, store checkpoint.RunStore) {
 	data, _, err = l.Get(ctx, "answered")
 	must(err)
 	expect("the checkpoint", data, "at answered")
-	must(running.Settle(ctx, checkpoint.Settlement{Status: checkpoint.Paused, Checkpoint: []byte("here"), DropRecords: true}))
+	must(running.Settle(ctx, runs.Settlement{Status: runs.Paused, Checkpoint: []byte("here"), DropRecords: true}))
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 var damageRules = []runRule{
@@ -16,7 +16,7 @@ var damageRules = []runRule{
 // damaged makes a run that is due first, and destroys what the store knows of it.
 func (s *subject) damaged() {
 	s.t.Helper()
-	s.submit("damaged", checkpoint.NewRun{Agent: "agent", Priority: 9, Records: [][]byte{[]byte("step")}})
+	s.submit("damaged", runs.Spec{Agent: "agent", Priority: 9, Records: [][]byte{[]byte("step")}})
 	s.damage("damaged")
 }
 
@@ -24,25 +24,25 @@ func (s *subject) damaged() {
 // finds nothing else to do, and not again and again.
 func damageOthers(s *subject) {
 	s.damaged()
-	s.submit("good", checkpoint.NewRun{Agent: "agent"})
-	s.submit("better", checkpoint.NewRun{Agent: "agent"})
-	s.due(checkpoint.Due{}, "good")
-	s.due(checkpoint.Due{}, "better")
+	s.submit("good", runs.Spec{Agent: "agent"})
+	s.submit("better", runs.Spec{Agent: "agent"})
+	s.due(runs.Due{}, "good")
+	s.due(runs.Due{}, "better")
 	reported := 0
 	for range 10 {
-		_, err := s.AcquireDue(background, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{})
+		_, err := s.AcquireDue(background, runs.LeaseRequest{TTL: long}, runs.Due{})
 		switch {
-		case errors.Is(err, checkpoint.ErrBadRow) && strings.Contains(err.Error(), "damaged"):
+		case errors.Is(err, runs.ErrUnreadable) && strings.Contains(err.Error(), "damaged"):
 			reported++
-		case !errors.Is(err, checkpoint.ErrNothingDue):
+		case !errors.Is(err, runs.ErrNothingDue):
 			s.t.Fatalf("AcquireDue beside a run that cannot be read: %v", err)
 		}
 	}
 	if reported > 1 {
 		s.t.Errorf("a run that cannot be read was reported %d times", reported)
 	}
-	_, err := s.Acquire(background, "damaged", checkpoint.LeaseRequest{TTL: long})
-	s.refused("Acquire of a run that cannot be read", err, checkpoint.ErrBadRow)
+	_, err := s.Acquire(background, "damaged", runs.LeaseRequest{TTL: long})
+	s.refused("Acquire of a run that cannot be read", err, runs.ErrUnreadable)
 	if err != nil && !strings.Contains(err.Error(), `"damaged"`) {
 		s.t.Errorf("Acquire of a run that cannot be read: %v; want its ID", err)
 	}
@@ -50,11 +50,11 @@ func damageOthers(s *subject) {
 
 // damageLists: lists show a run that cannot be read, and say why in its Error.
 func damageLists(s *subject) {
-	s.submit("good", checkpoint.NewRun{})
+	s.submit("good", runs.Spec{})
 	s.damaged()
-	s.submit("better", checkpoint.NewRun{})
+	s.submit("better", runs.Spec{})
 	var found []string
-	for info, err := range s.List(background, checkpoint.Query{}) {
+	for info, err := range s.List(background, runs.Query{}) {
 		noError(s.t, err)
 		found = append(found, info.ID)
 		if info.ID == "damaged" && info.Error == "" {
@@ -73,6 +73,6 @@ func damageRemoved(s *subject) {
 	s.damaged()
 	noError(s.t, s.Remove(background, "damaged", true))
 	s.gone("damaged")
-	s.submit("damaged", checkpoint.NewRun{Agent: "agent"})
-	s.due(checkpoint.Due{}, "damaged")
+	s.submit("damaged", runs.Spec{Agent: "agent"})
+	s.due(runs.Due{}, "damaged")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // runFaults are what can be wrong with a store that knows about runs, each with the rule that finds it.
@@ -102,7 +103,7 @@ type brokenRuns struct {
 	fault  string
 	passed atomic.Int64 // nanoseconds
 	calls  atomic.Int64
-	shared atomic.Pointer[checkpoint.RunInfo]
+	shared atomic.Pointer[runs.Info]
 	// listing: a loop over a list runs.
 	listing atomic.Bool
 }
@@ -116,14 +117,14 @@ func newBrokenRuns(fault string) *brokenRuns {
 // has reports whether the store has a fault.
 func (b *brokenRuns) has(fault string) bool { return b.fault == fault }
 
-func (b *brokenRuns) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (b *brokenRuns) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	_, exists, _ := b.MemoryStore.Inspect(ctx, id)
 	switch b.fault {
 	case "lower case":
 		id = strings.ToLower(id)
 	case "locks while lists":
 		if b.listing.Load() {
-			return nil, checkpoint.ErrRunBusy
+			return nil, runs.ErrBusy
 		}
 	case "steals":
 		req.Steal = true
@@ -149,27 +150,27 @@ func (b *brokenRuns) Acquire(ctx context.Context, id string, req checkpoint.Leas
 		}
 	}
 	l, err := b.MemoryStore.Acquire(ctx, id, req)
-	if b.has("keys when due") && errors.Is(err, checkpoint.ErrRunBusy) && req.Create != nil {
+	if b.has("keys when due") && errors.Is(err, runs.ErrBusy) && req.Create != nil {
 		made := *req.Create
 		made.Key, req.Create = "", &made
 		l, err = b.MemoryStore.Acquire(ctx, id, req)
 	}
 	if err != nil {
 		if b.has("nameless") {
-			err = fmt.Errorf("%w: %s", checkpoint.ErrRunBusy, id)
+			err = fmt.Errorf("%w: %s", runs.ErrBusy, id)
 		}
 		return nil, err
 	}
 	return &brokenLease{Lease: l, b: b, id: id}, nil
 }
 
-func (b *brokenRuns) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error) {
+func (b *brokenRuns) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
 	info, ok, err := b.MemoryStore.Inspect(ctx, id)
 	switch {
 	case b.has("uncounted"):
 		info.Attempts = 1
 	case b.has("runs at once") && info.Owner != "":
-		info.Status = checkpoint.Running
+		info.Status = runs.Running
 	case b.has("no address") && len(info.Waiting) > 0:
 		info.Waiting[0].Address = ""
 	case b.has("shares points"):
@@ -190,15 +191,15 @@ func (b *brokenRuns) Result(ctx context.Context, id string) ([]byte, error) {
 	return b.MemoryStore.Result(ctx, id)
 }
 
-func (b *brokenRuns) Submit(ctx context.Context, id string, run checkpoint.NewRun) (checkpoint.RunInfo, error) {
+func (b *brokenRuns) Submit(ctx context.Context, id string, run runs.Spec) (runs.Info, error) {
 	switch b.fault {
 	case "no keys":
 		run.Key = ""
 	case "looks, submits":
-		for info := range b.MemoryStore.List(ctx, checkpoint.Query{Key: run.Key,
-			Status: []checkpoint.Status{checkpoint.Ready}}) {
+		for info := range b.MemoryStore.List(ctx, runs.Query{Key: run.Key,
+			Status: []runs.Status{runs.Ready}}) {
 			if run.Alone && info.ID != id {
-				return checkpoint.RunInfo{}, &checkpoint.BusyError{ID: info.ID}
+				return runs.Info{}, &runs.BusyError{ID: info.ID}
 			}
 		}
 		run.Alone = false
@@ -211,7 +212,7 @@ func (b *brokenRuns) Submit(ctx context.Context, id string, run checkpoint.NewRu
 		}
 	case "submits late":
 		if _, exists, _ := b.MemoryStore.Inspect(ctx, id); exists {
-			return checkpoint.RunInfo{}, checkpoint.ErrRunExists
+			return runs.Info{}, runs.ErrExists
 		}
 	case "in any order":
 		run.Priority = 0
@@ -225,22 +226,22 @@ func (b *brokenRuns) Submit(ctx context.Context, id string, run checkpoint.NewRu
 	return info, err
 }
 
-func (b *brokenRuns) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest,
-	d checkpoint.Due) (checkpoint.Lease, error) {
+func (b *brokenRuns) AcquireDue(ctx context.Context, req runs.LeaseRequest,
+	d runs.Due) (runs.Lease, error) {
 	switch b.fault {
 	case "any queue":
 		d.Queues = nil
 	case "looks at 256":
-		if counts, _ := b.Count(ctx, checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready}}); counts[checkpoint.Ready] > 256 {
-			return nil, checkpoint.ErrNothingDue
+		if counts, _ := b.Count(ctx, runs.Query{Status: []runs.Status{runs.Ready}}); counts[runs.Ready] > 256 {
+			return nil, runs.ErrNothingDue
 		}
 	case "forgets deaths", "wakes failures":
-		for info := range b.List(ctx, checkpoint.Query{Status: []checkpoint.Status{checkpoint.Running,
-			checkpoint.Failed}}) {
+		for info := range b.List(ctx, runs.Query{Status: []runs.Status{runs.Running,
+			runs.Failed}}) {
 			switch {
-			case b.has("forgets deaths") && info.Status == checkpoint.Running && !b.Clock().Before(info.LeaseUntil):
-				return nil, checkpoint.ErrNothingDue
-			case b.has("wakes failures") && info.Status == checkpoint.Failed:
+			case b.has("forgets deaths") && info.Status == runs.Running && !b.Clock().Before(info.LeaseUntil):
+				return nil, runs.ErrNothingDue
+			case b.has("wakes failures") && info.Status == runs.Failed:
 				return b.Acquire(ctx, info.ID, req)
 			}
 		}
@@ -252,22 +253,22 @@ func (b *brokenRuns) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest
 	return &brokenLease{Lease: l, b: b, id: l.Info().ID}, nil
 }
 
-func (b *brokenRuns) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+func (b *brokenRuns) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	info, _, _ := b.MemoryStore.Inspect(ctx, id)
 	switch {
 	case b.has("one by one"):
 		for _, a := range answers {
-			if err := b.MemoryStore.Answer(ctx, id, a); err != nil {
+			if err := b.MemoryStore.Reply(ctx, id, a); err != nil {
 				return err
 			}
 		}
 		return nil
 	case b.has("busy when held") && info.Owner != "":
-		return checkpoint.ErrRunBusy
+		return runs.ErrBusy
 	case b.has("needs all"):
 		for _, p := range info.Waiting {
 			if p.Optional {
-				answers = append(answers, checkpoint.Answer{Point: p.ID})
+				answers = append(answers, runs.Reply{Point: p.ID})
 			}
 		}
 	}
@@ -277,21 +278,21 @@ func (b *brokenRuns) Answer(ctx context.Context, id string, answers ...checkpoin
 			answers[i].Data = answers[i].Data[:min(len(answers[i].Data), 1<<16)]
 		}
 	}
-	err := b.MemoryStore.Answer(ctx, id, answers...)
-	if b.has("last answer") && errors.Is(err, checkpoint.ErrAnswered) || b.has("any answer") && errors.Is(err,
-		checkpoint.ErrNotWaiting) || b.has("never late") && errors.Is(err, checkpoint.ErrAnswerLate) {
+	err := b.MemoryStore.Reply(ctx, id, answers...)
+	if b.has("last answer") && errors.Is(err, runs.ErrReplied) || b.has("any answer") && errors.Is(err,
+		runs.ErrNotWaiting) || b.has("never late") && errors.Is(err, runs.ErrReplyLate) {
 		return nil
 	}
 	return err
 }
 
-func (b *brokenRuns) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+func (b *brokenRuns) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	info, _, _ := b.MemoryStore.Inspect(ctx, id)
 	if b.has("deaf") && info.Owner != "" || b.has("stops nobody") && info.Owner == "" {
 		return nil
 	}
 	err := b.MemoryStore.Stop(ctx, id, how)
-	if b.has("stops the dead") && errors.Is(err, checkpoint.ErrRunEnded) {
+	if b.has("stops the dead") && errors.Is(err, runs.ErrEnded) {
 		return nil
 	}
 	return err
@@ -306,10 +307,10 @@ func (b *brokenRuns) Remove(ctx context.Context, id string, force bool) error {
 	return err
 }
 
-func (b *brokenRuns) Sweep(ctx context.Context, limit int) (checkpoint.Swept, error) {
-	for info := range b.MemoryStore.List(ctx, checkpoint.Query{Status: []checkpoint.Status{checkpoint.Failed,
-		checkpoint.Running}}) {
-		if b.has("sweeps the held") && info.Owner != "" || b.has("expires anyway") && info.Status == checkpoint.Running {
+func (b *brokenRuns) Sweep(ctx context.Context, limit int) (runs.Swept, error) {
+	for info := range b.MemoryStore.List(ctx, runs.Query{Status: []runs.Status{runs.Failed,
+		runs.Running}}) {
+		if b.has("sweeps the held") && info.Owner != "" || b.has("expires anyway") && info.Status == runs.Running {
 			_ = b.MemoryStore.Remove(ctx, info.ID, true)
 		}
 	}
@@ -319,7 +320,7 @@ func (b *brokenRuns) Sweep(ctx context.Context, limit int) (checkpoint.Swept, er
 	return b.MemoryStore.Sweep(ctx, limit)
 }
 
-func (b *brokenRuns) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+func (b *brokenRuns) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	after, skip := q.After, 0
 	switch b.fault {
 	case "ignores tags":
@@ -333,10 +334,10 @@ func (b *brokenRuns) List(ctx context.Context, q checkpoint.Query) iter.Seq2[che
 		q.Limit += skip
 	case "answered, too":
 		if q.WaitingFor == "ana" {
-			q = checkpoint.Query{}
+			q = runs.Query{}
 		}
 	}
-	runs := slices.Collect(func(yield func(checkpoint.RunInfo) bool) {
+	all := slices.Collect(func(yield func(runs.Info) bool) {
 		for info, err := range b.MemoryStore.List(ctx, q) {
 			if err != nil || !yield(info) {
 				return
@@ -345,23 +346,23 @@ func (b *brokenRuns) List(ctx context.Context, q checkpoint.Query) iter.Seq2[che
 	})
 	switch {
 	case b.has("lists its own") && q.Queue == "":
-		for info := range b.MemoryStore.List(ctx, checkpoint.Query{Queue: storekit.OwnQueue}) {
-			runs = append(runs, info)
+		for info := range b.MemoryStore.List(ctx, runs.Query{Queue: storekit.OwnQueue}) {
+			all = append(all, info)
 		}
-	case b.has("misses one") && len(runs) > 2 && strings.HasPrefix(runs[0].ID, "busy"):
-		runs = runs[:len(runs)-1]
+	case b.has("misses one") && len(all) > 2 && strings.HasPrefix(all[0].ID, "busy"):
+		all = all[:len(all)-1]
 	case b.has("oldest first"):
-		slices.Reverse(runs)
+		slices.Reverse(all)
 	case b.has("pages by number"):
-		runs = runs[min(skip, len(runs)):]
-		b.calls.Add(int64(len(runs)))
+		all = all[min(skip, len(all)):]
+		b.calls.Add(int64(len(all)))
 	case b.has("skips ties") && after != "":
-		runs = slices.DeleteFunc(runs, func(i checkpoint.RunInfo) bool {
-			return strings.HasPrefix(after, strings.TrimSuffix(checkpoint.Cursor(i), i.ID))
+		all = slices.DeleteFunc(all, func(i runs.Info) bool {
+			return strings.HasPrefix(after, strings.TrimSuffix(i.Page(), i.ID))
 		})
 	}
-	return func(yield func(checkpoint.RunInfo, error) bool) {
-		if q.After != "" && len(runs) == 0 {
+	return func(yield func(runs.Info, error) bool) {
+		if q.After != "" && len(all) == 0 {
 			for info, err := range b.MemoryStore.List(ctx, q) {
 				yield(info, err)
 				return
@@ -369,7 +370,7 @@ func (b *brokenRuns) List(ctx context.Context, q checkpoint.Query) iter.Seq2[che
 		}
 		b.listing.Store(true)
 		defer b.listing.Store(false)
-		for _, info := range runs {
+		for _, info := range all {
 			if !yield(info, nil) {
 				return
 			}
@@ -383,7 +384,7 @@ func (b *brokenRuns) Continue(ctx context.Context, id string) error {
 		return nil
 	case "forgets keys":
 		_ = b.Remove(ctx, id, true)
-		_, err := b.Submit(ctx, id, checkpoint.NewRun{})
+		_, err := b.Submit(ctx, id, runs.Spec{})
 		return err
 	}
 	return b.MemoryStore.Continue(ctx, id)
@@ -391,7 +392,7 @@ func (b *brokenRuns) Continue(ctx context.Context, id string) error {
 
 // brokenLease is a lease of such a store.
 type brokenLease struct {
-	checkpoint.Lease
+	runs.Lease
 	b  *brokenRuns
 	id string
 }
@@ -416,7 +417,7 @@ func (l *brokenLease) Set(ctx context.Context, id string, v []byte) error {
 	case l.b.has("unfenced"), l.b.has("any ID") && id != l.id:
 		return l.b.Set(ctx, id, v)
 	case l.b.has("punctual") && !l.b.Clock().Before(info.LeaseUntil):
-		return checkpoint.ErrLeaseLost
+		return runs.ErrLeaseLost
 	}
 	return l.Lease.Set(ctx, id, v)
 }
@@ -428,7 +429,7 @@ func (l *brokenLease) AppendRecord(ctx context.Context, id string, record []byte
 	return l.Lease.AppendRecord(ctx, id, record)
 }
 
-func (l *brokenLease) Settle(ctx context.Context, end checkpoint.Settlement) error {
+func (l *brokenLease) Settle(ctx context.Context, end runs.Settlement) error {
 	switch l.b.fault {
 	case "drops the journal":
 		end.DropRecords = true
@@ -441,8 +442,8 @@ func (l *brokenLease) Settle(ctx context.Context, end checkpoint.Settlement) err
 	case "at once":
 		end.WakeAt = time.Time{}
 	case "any status":
-		if end.Status == checkpoint.Running {
-			end.Status = checkpoint.Ready
+		if end.Status == runs.Running {
+			end.Status = runs.Ready
 		}
 	case "in two steps":
 		if end.DropRecords {
@@ -454,29 +455,29 @@ func (l *brokenLease) Settle(ctx context.Context, end checkpoint.Settlement) err
 			end.Status = l.Info().Status
 		}
 	case "uses nothing":
-		end.Usage = checkpoint.Usage{}
+		end.Usage = runs.Usage{}
 	case "no children":
 		end.Children = nil
 	case "no answer":
 		end.Answer = nil
 	case "asked once":
-		end.Children = slices.DeleteFunc(slices.Clone(end.Children), func(c checkpoint.ChildRun) bool {
+		end.Children = slices.DeleteFunc(slices.Clone(end.Children), func(c runs.Child) bool {
 			_, exists, _ := l.b.Inspect(ctx, c.ID)
 			return exists
 		})
 	case "twice":
 		if l.b.calls.Add(1) == 10 {
-			end.Status = checkpoint.Ready
+			end.Status = runs.Ready
 		}
 	}
 	return l.Lease.Settle(ctx, end)
 }
 
-func (l *brokenLease) Answers(ctx context.Context) ([]checkpoint.Answer, error) {
+func (l *brokenLease) Replies(ctx context.Context) ([]runs.Reply, error) {
 	if l.b.has("answers once") && l.b.calls.Add(1) > 1 {
 		return nil, nil
 	}
-	return l.Lease.Answers(ctx)
+	return l.Lease.Replies(ctx)
 }
 
 // TestBrokenRuns runs the suite on a store with the fault that the environment names. Alone, on a good one.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 var indexRules = []runRule{
@@ -19,9 +19,9 @@ var indexRules = []runRule{
 // store at the same time, and requires that workers find every run that is due afterwards, and that sweeps find every run
 // that has expired: wherever a store keeps what is to be looked for beside the rows, it says the same as they do. The store
 // is empty at the end.
-func Interleaved(t *testing.T, store checkpoint.RunStore) {
+func Interleaved(t *testing.T, store runs.Store) {
 	t.Helper()
-	s := &subject{RunStore: store, t: t, advance: func(d time.Duration) { time.Sleep(d + d/20) }}
+	s := &subject{Store: store, t: t, advance: func(d time.Duration) { time.Sleep(d + d/20) }}
 	s.interleaved(uint64(time.Now().UnixNano()))
 }
 
@@ -57,17 +57,17 @@ func (s *subject) interleaved(seed uint64) {
 	})
 	s.advance(brief + 10*time.Millisecond) // leases of those who died have ended, and timers
 	s.worksOff()
-	for _, i := range s.listed(checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running}}) {
+	for _, i := range s.listed(runs.Query{Status: []runs.Status{runs.Ready, runs.Running}}) {
 		if !s.isBehindAnother(i) {
 			s.t.Errorf("run %q is %q, due since %v, and no worker finds it", i.ID, i.Status, i.WakeAt)
 		}
 	}
-	for len(s.listed(checkpoint.Query{Status: []checkpoint.Status{checkpoint.Waiting, checkpoint.Paused}, Limit: 1})) > 0 && !s.t.Failed() {
+	for len(s.listed(runs.Query{Status: []runs.Status{runs.Waiting, runs.Paused}, Limit: 1})) > 0 && !s.t.Failed() {
 		s.answersAll()
 		s.worksOff()
 	}
-	for _, i := range s.listed(checkpoint.Query{}) {
-		if i.Status != checkpoint.Done {
+	for _, i := range s.listed(runs.Query{}) {
+		if i.Status != runs.Done {
 			s.t.Errorf("run %q is %q when everything was answered, continued and executed; want it done", i.ID, i.Status)
 		}
 	}
@@ -77,7 +77,7 @@ func (s *subject) interleaved(seed uint64) {
 		noError(s.t, err)
 		more = swept.More
 	}
-	if left := s.listed(checkpoint.Query{}); len(left) > 0 {
+	if left := s.listed(runs.Query{}); len(left) > 0 {
 		s.t.Errorf("%d runs have expired, and no sweep finds them, such as %q (%s, kept until %v)", len(left), left[0].ID,
 			left[0].Status, left[0].Expires)
 	}
@@ -85,7 +85,7 @@ func (s *subject) interleaved(seed uint64) {
 
 // submitsAny submits a run: some with a key, some for later.
 func (s *subject) submitsAny(random *rand.Rand, id string, now time.Time) {
-	run := checkpoint.NewRun{Agent: "agent", Priority: random.IntN(2), Tags: map[string]string{"tag": fmt.Sprint(random.IntN(3))}}
+	run := runs.Spec{Agent: "agent", Priority: random.IntN(2), Tags: map[string]string{"tag": fmt.Sprint(random.IntN(3))}}
 	if random.IntN(3) == 0 {
 		run.Key = fmt.Sprint("key ", random.IntN(3))
 	}
@@ -98,8 +98,8 @@ func (s *subject) submitsAny(random *rand.Rand, id string, now time.Time) {
 
 // worksOnAny takes a run that is due, and settles it in one of many ways, or dies.
 func (s *subject) worksOnAny(random *rand.Rand, now time.Time) {
-	l, err := s.AcquireDue(background, checkpoint.LeaseRequest{Owner: "worker", TTL: brief}, checkpoint.Due{})
-	if errors.Is(err, checkpoint.ErrNothingDue) {
+	l, err := s.AcquireDue(background, runs.LeaseRequest{Owner: "worker", TTL: brief}, runs.Due{})
+	if errors.Is(err, runs.ErrNothingDue) {
 		time.Sleep(time.Millisecond) // leaves a machine with few cores to the others
 		return
 	}
@@ -110,33 +110,33 @@ func (s *subject) worksOnAny(random *rand.Rand, now time.Time) {
 	if random.IntN(2) == 0 {
 		err = l.AppendRecord(background, l.Info().ID, []byte("record"))
 	}
-	end := checkpoint.Settlement{}
+	end := runs.Settlement{}
 	switch random.IntN(7) {
 	case 0:
 		return // it died
 	case 1:
-		end.Status = checkpoint.Waiting
+		end.Status = runs.Waiting
 		end.WakeAt = now.Add(time.Duration(random.IntN(500)) * time.Millisecond)
-		end.Waiting = []checkpoint.WaitPoint{{ID: "timer", Kind: "timer"}}
+		end.Waiting = []runs.Question{{ID: "timer", Kind: "timer"}}
 	case 2, 3:
-		end.Status, end.Waiting = checkpoint.Waiting, []checkpoint.WaitPoint{{ID: "q", Kind: "question", For: []string{"ana"}}}
+		end.Status, end.Waiting = runs.Waiting, []runs.Question{{ID: "q", Kind: "question", For: []string{"ana"}}}
 	case 4:
-		end.Status = checkpoint.Ready
+		end.Status = runs.Ready
 	default:
-		end.Status, end.Keep = checkpoint.Done, time.Millisecond
+		end.Status, end.Keep = runs.Done, time.Millisecond
 	}
 	if err == nil {
 		err = l.Settle(background, end)
 	}
-	if err != nil && !errors.Is(err, checkpoint.ErrLeaseLost) {
+	if err != nil && !errors.Is(err, runs.ErrLeaseLost) {
 		s.t.Errorf("a worker of run %q: %v", l.Info().ID, err)
 	}
 }
 
 // meddles answers, stops and continues some run.
 func (s *subject) meddles(random *rand.Rand) {
-	for _, q := range []checkpoint.Query{{WaitingFor: "ana"}, {Status: []checkpoint.Status{checkpoint.Paused}},
-		{Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Waiting}}} {
+	for _, q := range []runs.Query{{WaitingFor: "ana"}, {Status: []runs.Status{runs.Paused}},
+		{Status: []runs.Status{runs.Ready, runs.Waiting}}} {
 		q.Limit = 2
 		for i, err := range s.List(background, q) {
 			if err != nil {
@@ -145,14 +145,14 @@ func (s *subject) meddles(random *rand.Rand) {
 			}
 			switch {
 			case q.WaitingFor != "":
-				err = s.Answer(background, i.ID, checkpoint.Answer{Point: "q", Data: []byte("1"), JSON: true})
-			case i.Status == checkpoint.Paused:
+				err = s.Reply(background, i.ID, runs.Reply{Point: "q", Data: []byte("1"), JSON: true})
+			case i.Status == runs.Paused:
 				err = s.Continue(background, i.ID)
 			case random.IntN(8) == 0:
-				err = s.Stop(background, i.ID, checkpoint.StopRequest{})
+				err = s.Stop(background, i.ID, runs.StopRequest{})
 			}
-			var state *checkpoint.RunError
-			if err != nil && !errors.As(err, &state) && !errors.Is(err, checkpoint.ErrNotFound) {
+			var state *runs.Error
+			if err != nil && !errors.As(err, &state) && !errors.Is(err, runs.ErrNotFound) {
 				s.t.Errorf("run %q: %v", i.ID, err)
 			}
 		}
@@ -163,38 +163,38 @@ func (s *subject) meddles(random *rand.Rand) {
 // worksOff executes everything that is due.
 func (s *subject) worksOff() {
 	for {
-		l, err := s.AcquireDue(background, checkpoint.LeaseRequest{Owner: "worker", TTL: long}, checkpoint.Due{})
-		if errors.Is(err, checkpoint.ErrNothingDue) {
+		l, err := s.AcquireDue(background, runs.LeaseRequest{Owner: "worker", TTL: long}, runs.Due{})
+		if errors.Is(err, runs.ErrNothingDue) {
 			return
 		}
 		if err != nil {
 			s.t.Fatalf("AcquireDue: %v", err)
 		}
-		s.settle(l, checkpoint.Settlement{Status: checkpoint.Done, Keep: time.Millisecond})
+		s.settle(l, runs.Settlement{Status: runs.Done, Keep: time.Millisecond})
 	}
 }
 
 // answersAll answers every question, and continues every run that is paused.
 func (s *subject) answersAll() {
-	for _, i := range s.listed(checkpoint.Query{Status: []checkpoint.Status{checkpoint.Waiting, checkpoint.Paused}}) {
-		if i.Status == checkpoint.Paused {
+	for _, i := range s.listed(runs.Query{Status: []runs.Status{runs.Waiting, runs.Paused}}) {
+		if i.Status == runs.Paused {
 			noError(s.t, s.Continue(background, i.ID))
 			continue
 		}
 		for _, p := range i.Waiting {
 			if !p.Answered {
-				noError(s.t, s.Answer(background, i.ID, checkpoint.Answer{Point: p.ID, Data: []byte("1"), JSON: true}))
+				noError(s.t, s.Reply(background, i.ID, runs.Reply{Point: p.ID, Data: []byte("1"), JSON: true}))
 			}
 		}
 	}
 }
 
 // isBehindAnother reports whether another run of its key has to end before.
-func (s *subject) isBehindAnother(run checkpoint.RunInfo) bool {
+func (s *subject) isBehindAnother(run runs.Info) bool {
 	if run.Key == "" {
 		return false
 	}
-	for _, i := range s.listed(checkpoint.Query{Key: run.Key, Status: []checkpoint.Status{checkpoint.Waiting}}) {
+	for _, i := range s.listed(runs.Query{Key: run.Key, Status: []runs.Status{runs.Waiting}}) {
 		if i.ID != run.ID && i.Born < run.Born {
 			return true
 		}

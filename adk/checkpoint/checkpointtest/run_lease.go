@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 var leaseRules = []runRule{
@@ -32,11 +32,11 @@ func leaseExclusive(s *subject) {
 	var mu sync.Mutex // guards owners
 	var owners []string
 	together(32, func(g int) {
-		req := checkpoint.LeaseRequest{Owner: fmt.Sprint("owner ", g), TTL: long,
-			Create: &checkpoint.NewRun{Agent: "agent"}}
+		req := runs.LeaseRequest{Owner: fmt.Sprint("owner ", g), TTL: long,
+			Create: &runs.Spec{Agent: "agent"}}
 		l, err := s.Acquire(background, "run", req)
 		if err != nil {
-			s.refused("Acquire beside others", err, checkpoint.ErrRunBusy)
+			s.refused("Acquire beside others", err, runs.ErrBusy)
 			return
 		}
 		noError(s.t, l.AppendRecord(background, "run", []byte(req.Owner)))
@@ -56,9 +56,9 @@ func leaseExclusive(s *subject) {
 // leaseBusy: who is refused gets to know who has the run, and until when.
 func leaseBusy(s *subject) {
 	l := s.hold("run")
-	_, err := s.Acquire(background, "run", checkpoint.LeaseRequest{Owner: "other"})
-	s.refused("Acquire of a run that is held", err, checkpoint.ErrRunBusy)
-	var busy *checkpoint.BusyError
+	_, err := s.Acquire(background, "run", runs.LeaseRequest{Owner: "other"})
+	s.refused("Acquire of a run that is held", err, runs.ErrBusy)
+	var busy *runs.BusyError
 	if !errors.As(err, &busy) {
 		s.t.Fatalf("Acquire of a run that is held: %v; want a *BusyError", err)
 	}
@@ -66,15 +66,15 @@ func leaseBusy(s *subject) {
 		!busy.Until.Equal(until) || !until.After(s.now()) {
 		s.t.Errorf("Acquire of a run that is held: %+v; want its ID, holder, token %d and %v", busy, l.Token(), until)
 	}
-	_, err = s.Acquire(background, "none", checkpoint.LeaseRequest{})
-	s.refused("Acquire of a run that is not there", err, checkpoint.ErrNotFound)
+	_, err = s.Acquire(background, "none", runs.LeaseRequest{})
+	s.refused("Acquire of a run that is not there", err, runs.ErrNotFound)
 	s.noRun("none")
 }
 
 // brieflyHeld takes a run with a lease that ends soon.
-func (s *subject) brieflyHeld(id string) checkpoint.Lease {
+func (s *subject) brieflyHeld(id string) runs.Lease {
 	s.t.Helper()
-	return s.acquire(id, checkpoint.LeaseRequest{Owner: "first", TTL: brief, Create: &checkpoint.NewRun{Agent: "agent"}})
+	return s.acquire(id, runs.LeaseRequest{Owner: "first", TTL: brief, Create: &runs.Spec{Agent: "agent"}})
 }
 
 // leaseExpiry: a lease that has ended is taken over.
@@ -82,18 +82,18 @@ func leaseExpiry(s *subject) {
 	first := s.brieflyHeld("run")
 	s.busy("run")
 	s.advance(brief)
-	l := s.acquire("run", checkpoint.LeaseRequest{Owner: "second", TTL: long})
-	if i := l.Info(); i.Status != checkpoint.Running || i.Owner != "first" || i.Token != first.Token() {
+	l := s.acquire("run", runs.LeaseRequest{Owner: "second", TTL: long})
+	if i := l.Info(); i.Status != runs.Running || i.Owner != "first" || i.Token != first.Token() {
 		s.t.Errorf("Info() = %+v; want the run as it was: running, held by the first", i)
 	}
-	if i := s.info("run"); i.Owner != "second" || i.Token != l.Token() || i.Status != checkpoint.Running {
+	if i := s.info("run"); i.Owner != "second" || i.Token != l.Token() || i.Status != runs.Running {
 		s.t.Errorf("Inspect = %+v; want a run that the second holds", i)
 	}
 }
 
 // leaseKept: renewals, appends and nothing else are needed to keep a run.
 func leaseKept(s *subject) {
-	l := s.acquire("run", checkpoint.LeaseRequest{TTL: 2 * brief, Create: &checkpoint.NewRun{Agent: "agent"}})
+	l := s.acquire("run", runs.LeaseRequest{TTL: 2 * brief, Create: &runs.Spec{Agent: "agent"}})
 	pass := func() { s.advance(2 * brief * 6 / 10) }
 	pass()
 	noError(s.t, l.Renew(background))
@@ -109,7 +109,7 @@ func leaseKept(s *subject) {
 }
 
 // writes are the writes of a lease, by name.
-func writes(l checkpoint.Lease, id string) map[string]func() error {
+func writes(l runs.Lease, id string) map[string]func() error {
 	return map[string]func() error{
 		"Set":           func() error { return l.Set(background, id, []byte("new")) },
 		"Delete":        func() error { return l.Delete(background, id) },
@@ -120,19 +120,19 @@ func writes(l checkpoint.Lease, id string) map[string]func() error {
 
 // leaseLost: once a run was taken over, settled or removed, no write of the lease does anything.
 func leaseLost(s *subject) {
-	take := func(id string, _ checkpoint.Lease) {
-		s.acquire(id, checkpoint.LeaseRequest{Owner: "heir", TTL: long, Steal: id == "stolen"})
+	take := func(id string, _ runs.Lease) {
+		s.acquire(id, runs.LeaseRequest{Owner: "heir", TTL: long, Steal: id == "stolen"})
 	}
-	leases := map[string]checkpoint.Lease{}
-	ways := map[string]func(id string, l checkpoint.Lease){
+	leases := map[string]runs.Lease{}
+	ways := map[string]func(id string, l runs.Lease){
 		"stolen":   take,
 		"ended":    take,
-		"settled":  func(_ string, l checkpoint.Lease) { s.settle(l, checkpoint.Settlement{Status: checkpoint.Paused}) },
-		"released": func(_ string, l checkpoint.Lease) { s.settle(l, checkpoint.Settlement{}) },
-		"stopped": func(id string, _ checkpoint.Lease) {
-			noError(s.t, s.Stop(background, id, checkpoint.StopRequest{}))
+		"settled":  func(_ string, l runs.Lease) { s.settle(l, runs.Settlement{Status: runs.Paused}) },
+		"released": func(_ string, l runs.Lease) { s.settle(l, runs.Settlement{}) },
+		"stopped": func(id string, _ runs.Lease) {
+			noError(s.t, s.Stop(background, id, runs.StopRequest{}))
 		},
-		"made again": func(id string, _ checkpoint.Lease) {
+		"made again": func(id string, _ runs.Lease) {
 			noError(s.t, s.Remove(background, id, true))
 			s.written(s.hold(id), id)
 		},
@@ -140,7 +140,7 @@ func leaseLost(s *subject) {
 	for id := range ways {
 		leases[id] = s.hold(id)
 		if id == "ended" || id == "stopped" {
-			s.settle(leases[id], checkpoint.Settlement{})
+			s.settle(leases[id], runs.Settlement{})
 			leases[id] = s.brieflyHeld(id)
 		}
 		s.written(leases[id], id)
@@ -153,7 +153,7 @@ func leaseLost(s *subject) {
 	l := s.hold("removed")
 	noError(s.t, s.Remove(background, "removed", true))
 	for what, write := range writes(l, "removed") {
-		s.refused(what+" of a run that was removed", write(), checkpoint.ErrLeaseLost)
+		s.refused(what+" of a run that was removed", write(), runs.ErrLeaseLost)
 	}
 	s.noRun("removed")
 	absent(s.t, s, "removed")
@@ -161,28 +161,28 @@ func leaseLost(s *subject) {
 }
 
 // written gives a run what a lease that is lost must not change.
-func (s *subject) written(l checkpoint.Lease, id string) {
+func (s *subject) written(l runs.Lease, id string) {
 	s.t.Helper()
 	noError(s.t, l.Set(background, id, []byte("old")))
 	noError(s.t, l.AppendRecord(background, id, []byte("old")))
 }
 
 // nothingWritten requires that a lost lease cannot change a run.
-func (s *subject) nothingWritten(id string, l checkpoint.Lease) {
+func (s *subject) nothingWritten(id string, l runs.Lease) {
 	s.t.Helper()
 	before := s.info(id)
 	all := writes(l, id)
 	maps.Copy(all, map[string]func() error{
 		"Renew": func() error { return l.Renew(background) },
 		"Settle": func() error {
-			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Done, Result: []byte("new"),
+			return l.Settle(background, runs.Settlement{Status: runs.Done, Result: []byte("new"),
 				DropRecords: true,
-				Checkpoint:  []byte("new"), Children: []checkpoint.ChildRun{{ID: "child"}}})
+				Checkpoint:  []byte("new"), Children: []runs.Child{{ID: "child"}}})
 		},
-		"giving back": func() error { return l.Settle(background, checkpoint.Settlement{}) },
+		"giving back": func() error { return l.Settle(background, runs.Settlement{}) },
 	})
 	for what, write := range all {
-		s.refused(what+" by a lease that is lost, as the run was "+id, write(), checkpoint.ErrLeaseLost)
+		s.refused(what+" by a lease that is lost, as the run was "+id, write(), runs.ErrLeaseLost)
 	}
 	holds(s.t, s, id, []byte("old"))
 	recorded(s.t, s, id, "old")
@@ -205,14 +205,14 @@ func leaseLate(s *subject) {
 	s.busy("renews")
 	holds(s.t, s, "run", []byte("late"))
 	recorded(s.t, s, "run", "late")
-	s.settle(ends, checkpoint.Settlement{Status: checkpoint.Paused})
-	s.hasStatus("ends", checkpoint.Paused)
+	s.settle(ends, runs.Settlement{Status: runs.Paused})
+	s.hasStatus("ends", runs.Paused)
 }
 
 // leaseTokens: a token is greater than all before in the store.
 func leaseTokens(s *subject) {
 	var last uint64
-	grows := func(after string, l checkpoint.Lease) {
+	grows := func(after string, l runs.Lease) {
 		s.t.Helper()
 		if l.Token() <= last {
 			s.t.Errorf("after %s the token is %d; want one greater than %d", after, l.Token(), last)
@@ -221,19 +221,19 @@ func leaseTokens(s *subject) {
 	}
 	l := s.hold("run")
 	grows("nothing", l)
-	s.settle(l, checkpoint.Settlement{Status: checkpoint.Paused})
+	s.settle(l, runs.Settlement{Status: runs.Paused})
 	l = s.hold("run")
 	grows("a settlement", l)
-	s.settle(l, checkpoint.Settlement{})
+	s.settle(l, runs.Settlement{})
 	grows("a release", s.brieflyHeld("run"))
 	s.advance(brief)
 	grows("the end of a lease", s.hold("run"))
-	grows("a steal", s.acquire("run", checkpoint.LeaseRequest{Steal: true, TTL: long}))
+	grows("a steal", s.acquire("run", runs.LeaseRequest{Steal: true, TTL: long}))
 	noError(s.t, s.Remove(background, "run", true))
 	grows("a removal", s.hold("run"))
 	grows("a lease of another run", s.hold("other"))
-	s.submit("due", checkpoint.NewRun{})
-	l, err := s.AcquireDue(background, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{})
+	s.submit("due", runs.Spec{})
+	l, err := s.AcquireDue(background, runs.LeaseRequest{TTL: long}, runs.Due{})
 	noError(s.t, err)
 	grows("taking what is due", l)
 }
@@ -241,10 +241,10 @@ func leaseTokens(s *subject) {
 // leaseMade: a run that is made by taking it has what it is made of.
 func leaseMade(s *subject) {
 	at := s.now().Add(time.Hour).Truncate(time.Millisecond)
-	made := checkpoint.NewRun{Agent: "a", Queue: "q", Parent: "p", ParentPoint: "pp", Key: "k", Priority: -3,
+	made := runs.Spec{Agent: "a", Queue: "q", Parent: "p", ParentPoint: "pp", Key: "k", Priority: -3,
 		Deadline: at,
 		Tags:     map[string]string{"x": "y", "": "empty"}, Build: "b", Trace: "t", Records: [][]byte{[]byte("begin"), {}}}
-	l := s.acquire("run", checkpoint.LeaseRequest{Owner: "me", Create: &made})
+	l := s.acquire("run", runs.LeaseRequest{Owner: "me", Create: &made})
 	if i := l.Info(); i.ID != "run" || i.Status != "" || i.Owner != "" {
 		s.t.Errorf("Info() = %+v of a run just made; want no status and no owner", i)
 	}
@@ -254,14 +254,14 @@ func leaseMade(s *subject) {
 		!maps.Equal(i.Tags, made.Tags) || i.Build != "b" || i.Trace != "t" {
 		s.t.Errorf("Inspect = %+v; want what the run was made of", i)
 	}
-	if i.ID != "run" || i.Status != checkpoint.Running || i.Owner != "me" || i.Token != l.Token() ||
+	if i.ID != "run" || i.Status != runs.Running || i.Owner != "me" || i.Token != l.Token() ||
 		i.Created.IsZero() ||
 		i.Updated.Before(i.Created) || i.Steps != 2 || i.Bytes < 5 || i.Attempts != 1 {
 		s.t.Errorf("Inspect = %+v; want a run with two records that was taken once", i)
 	}
 	recorded(s.t, l, "run", "begin", "")
-	s.submit("submitted", checkpoint.NewRun{})
-	if got := s.hold("submitted").Info().Status; got != checkpoint.Ready {
+	s.submit("submitted", runs.Spec{})
+	if got := s.hold("submitted").Info().Status; got != runs.Ready {
 		s.t.Errorf("Info().Status = %q of a run that was submitted; want ready", got)
 	}
 	tags := map[string]string{}
@@ -269,7 +269,7 @@ func leaseMade(s *subject) {
 		tags[fmt.Sprint(n)] = "x"
 	}
 	if _, err := s.Acquire(background, "tagged",
-		checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Tags: tags}}); err == nil {
+		runs.LeaseRequest{Create: &runs.Spec{Tags: tags}}); err == nil {
 		s.t.Error("Acquire that makes a run with 17 tags: no error")
 	}
 	s.noRun("tagged")
@@ -280,7 +280,7 @@ func leaseTTL(s *subject) {
 	for asked, want := range map[time.Duration]time.Duration{0: 30 * time.Second, time.Millisecond: time.Second,
 		long: long} {
 		id := fmt.Sprint("run of ", asked)
-		l := s.acquire(id, checkpoint.LeaseRequest{TTL: asked, Create: &checkpoint.NewRun{}})
+		l := s.acquire(id, runs.LeaseRequest{TTL: asked, Create: &runs.Spec{}})
 		if l.TTL() != want {
 			s.t.Errorf("TTL() = %v where %v was asked for; want %v", l.TTL(), asked, want)
 		}
@@ -296,8 +296,8 @@ func leaseAdopts(s *subject) {
 	set(s.t, s, "run", []byte("plain"))
 	appendTo(s.t, s, "run", "one")
 	s.noRun("run")
-	_, err := s.Acquire(background, "run", checkpoint.LeaseRequest{})
-	s.refused("Acquire of what is no run", err, checkpoint.ErrNotFound)
+	_, err := s.Acquire(background, "run", runs.LeaseRequest{})
+	s.refused("Acquire of what is no run", err, runs.ErrNotFound)
 	l := s.hold("run")
 	holds(s.t, l, "run", []byte("plain"))
 	recorded(s.t, l, "run", "one")
@@ -306,7 +306,7 @@ func leaseAdopts(s *subject) {
 	if i := s.info("run"); i.Steps != 2 || i.Bytes < int64(len("plainonetwo")) {
 		s.t.Errorf("the run has %d steps and %d bytes; want 2, and the bytes of what was there", i.Steps, i.Bytes)
 	}
-	s.settle(l, checkpoint.Settlement{Status: checkpoint.Done, DropRecords: true})
+	s.settle(l, runs.Settlement{Status: runs.Done, DropRecords: true})
 	absent(s.t, s, "run")
 	recorded(s.t, s, "run")
 }
@@ -319,8 +319,8 @@ func leaseAttempts(s *subject) {
 			s.t.Errorf("Attempts = %d after %s; want %d", got, after, want)
 		}
 	}
-	steal := checkpoint.LeaseRequest{TTL: long, Steal: true, Create: &checkpoint.NewRun{}}
-	var l checkpoint.Lease
+	steal := runs.LeaseRequest{TTL: long, Steal: true, Create: &runs.Spec{}}
+	var l runs.Lease
 	for n := range 3 {
 		l = s.acquire("run", steal)
 		noError(s.t, l.AppendRecord(background, "run", []byte("life")))
@@ -331,17 +331,17 @@ func leaseAttempts(s *subject) {
 	counts("a lease that recorded a step", 2)
 	l = s.acquire("run", steal)
 	counts("a lease without a record", 3)
-	s.settle(l, checkpoint.Settlement{})
+	s.settle(l, runs.Settlement{})
 	counts("a lease that was given back", 2)
-	s.settled("run", checkpoint.Settlement{Status: checkpoint.Ready})
+	s.settled("run", runs.Settlement{Status: runs.Ready})
 	counts("a settlement", 0)
 }
 
 // leaseFirstAppend: whoever takes a run that waits, is paused or has failed may only look; a record makes it run.
 func leaseFirstAppend(s *subject) {
-	for _, was := range []checkpoint.Status{checkpoint.Waiting, checkpoint.Paused, checkpoint.Failed} {
+	for _, was := range []runs.Status{runs.Waiting, runs.Paused, runs.Failed} {
 		id := string(was)
-		s.settled(id, checkpoint.Settlement{Status: was})
+		s.settled(id, runs.Settlement{Status: was})
 		l := s.hold(id)
 		if got := l.Info().Status; got != was {
 			s.t.Errorf("Info().Status = %q; want %q", got, was)
@@ -350,7 +350,7 @@ func leaseFirstAppend(s *subject) {
 		noError(s.t, l.Renew(background))
 		s.hasStatus(id, was)
 		noError(s.t, l.AppendRecord(background, id, []byte("life")))
-		s.hasStatus(id, checkpoint.Running)
+		s.hasStatus(id, runs.Running)
 	}
 }
 
@@ -360,7 +360,7 @@ func leaseOtherID(s *subject) {
 	set(s.t, s, "other", []byte("stays"))
 	appendTo(s.t, s, "other", "stays")
 	for what, write := range writes(l, "other") {
-		if err := write(); err == nil || errors.Is(err, checkpoint.ErrLeaseLost) {
+		if err := write(); err == nil || errors.Is(err, runs.ErrLeaseLost) {
 			s.t.Errorf("%s of another run: %v; want an error, and not that the lease is lost", what, err)
 		}
 	}

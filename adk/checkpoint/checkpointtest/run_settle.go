@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 var settleRules = []runRule{
@@ -28,15 +28,15 @@ var settleRules = []runRule{
 func settleWaiting(s *subject) {
 	l := s.hold("run")
 	at := s.now().Add(time.Hour).Truncate(time.Millisecond)
-	point := checkpoint.WaitPoint{ID: "q", Address: "agent:a", Kind: "approval", For: []string{"ana", "bob"},
+	point := runs.Question{ID: "q", Address: "agent:a", Kind: "approval", For: []string{"ana", "bob"},
 		Summary: "may I?",
 		Info:    []byte(`{"a":1}`), Truncated: true, Optional: true, Since: at, Expires: at.Add(time.Hour)}
 	noError(s.t, l.AppendRecord(background, "run", []byte("step")))
-	s.settle(l, checkpoint.Settlement{Status: checkpoint.Waiting, WakeAt: at, Checkpoint: []byte("saved"),
+	s.settle(l, runs.Settlement{Status: runs.Waiting, WakeAt: at, Checkpoint: []byte("saved"),
 		DropRecords: true,
-		Waiting:     []checkpoint.WaitPoint{point, {ID: "r"}}})
+		Waiting:     []runs.Question{point, {ID: "r"}}})
 	i := s.info("run")
-	if i.Status != checkpoint.Waiting || i.Owner != "" || i.Token != l.Token() || !i.WakeAt.Equal(at) || i.Steps != 0 ||
+	if i.Status != runs.Waiting || i.Owner != "" || i.Token != l.Token() || !i.WakeAt.Equal(at) || i.Steps != 0 ||
 		i.Attempts != 0 || len(i.Waiting) != 2 {
 		s.t.Fatalf("Inspect = %+v; want what was settled", i)
 	}
@@ -48,7 +48,7 @@ func settleWaiting(s *subject) {
 	}
 	holds(s.t, s, "run", []byte("saved"))
 	recorded(s.t, s, "run")
-	s.settled("run", checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{{ID: "s"}}})
+	s.settled("run", runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{{ID: "s"}}})
 	if i := s.info("run"); len(i.Waiting) != 1 || i.Waiting[0].ID != "s" || !i.WakeAt.IsZero() {
 		s.t.Errorf("Inspect = %+v; want the questions that were settled last, and no time to wake", i)
 	}
@@ -57,19 +57,19 @@ func settleWaiting(s *subject) {
 
 // settleFailed: a run that has failed keeps what it needs to be resumed.
 func settleFailed(s *subject) {
-	s.waiting("run", checkpoint.WaitPoint{ID: "q"})
+	s.waiting("run", runs.Question{ID: "q"})
 	l := s.hold("run")
 	noError(s.t, l.Set(background, "run", []byte("saved")))
 	noError(s.t, l.AppendRecord(background, "run", []byte("step")))
-	s.settle(l, checkpoint.Settlement{Status: checkpoint.Failed, Err: "no luck"})
-	if i := s.info("run"); i.Status != checkpoint.Failed || i.Error != "no luck" || i.Steps != 1 || i.Owner != "" ||
+	s.settle(l, runs.Settlement{Status: runs.Failed, Err: "no luck"})
+	if i := s.info("run"); i.Status != runs.Failed || i.Error != "no luck" || i.Steps != 1 || i.Owner != "" ||
 		len(i.Waiting) != 0 {
 		s.t.Errorf("Inspect = %+v; want a run that has failed, with its step and without questions", i)
 	}
 	holds(s.t, s, "run", []byte("saved"))
 	recorded(s.t, s, "run", "step")
-	s.settled("run", checkpoint.Settlement{Status: checkpoint.Paused})
-	if i := s.info("run"); i.Status != checkpoint.Paused || i.Error != "" {
+	s.settled("run", runs.Settlement{Status: runs.Paused})
+	if i := s.info("run"); i.Status != runs.Paused || i.Error != "" {
 		s.t.Errorf("Inspect = %+v; want a run that is paused, without the error of before", i)
 	}
 }
@@ -86,17 +86,17 @@ func settleDone(s *subject) {
 	noError(s.t, l.Set(background, "run", []byte("saved")))
 	noError(s.t, l.AppendRecord(background, "run", []byte("step")))
 	result("run", "")
-	s.settle(l, checkpoint.Settlement{Status: checkpoint.Done, Result: []byte("result\x00"), DropRecords: true})
+	s.settle(l, runs.Settlement{Status: runs.Done, Result: []byte("result\x00"), DropRecords: true})
 	result("run", "result\x00")
 	absent(s.t, s, "run")
 	recorded(s.t, s, "run")
-	if i := s.info("run"); i.Status != checkpoint.Done || i.Steps != 0 || i.Owner != "" || i.Token != l.Token() ||
+	if i := s.info("run"); i.Status != runs.Done || i.Steps != 0 || i.Owner != "" || i.Token != l.Token() ||
 		i.Bytes < int64(len("result\x00")) {
 		s.t.Errorf("Inspect = %+v; want a run that is done, without steps and with the bytes of its result", i)
 	}
 	l = s.hold("kept")
 	noError(s.t, l.AppendRecord(background, "kept", []byte("step")))
-	s.settle(l, checkpoint.Settlement{Status: checkpoint.Done})
+	s.settle(l, runs.Settlement{Status: runs.Done})
 	recorded(s.t, s, "kept", "step")
 	result("kept", "")
 	if got, err := s.Result(background, "none"); got != nil || err != nil {
@@ -107,13 +107,13 @@ func settleDone(s *subject) {
 // settleReady: a run that is put back is due at once, or when its time has come.
 func settleReady(s *subject) {
 	at := s.now().Add(time.Hour).Truncate(time.Millisecond)
-	s.settled("later", checkpoint.Settlement{Status: checkpoint.Ready, WakeAt: at})
-	if i := s.info("later"); i.Status != checkpoint.Ready || !i.WakeAt.Equal(at) {
+	s.settled("later", runs.Settlement{Status: runs.Ready, WakeAt: at})
+	if i := s.info("later"); i.Status != runs.Ready || !i.WakeAt.Equal(at) {
 		s.t.Errorf("Inspect = %+v; want a run that is ready at %v", i, at)
 	}
-	s.settled("now", checkpoint.Settlement{Status: checkpoint.Ready})
-	s.due(checkpoint.Due{}, "now")
-	s.nothingDue(checkpoint.Due{})
+	s.settled("now", runs.Settlement{Status: runs.Ready})
+	s.due(runs.Due{}, "now")
+	s.nothingDue(runs.Due{})
 }
 
 // settleRefused: what cannot be settled changes nothing.
@@ -124,17 +124,17 @@ func settleRefused(s *subject) {
 	for n := range 17 {
 		tags[fmt.Sprint(n)] = "x"
 	}
-	for what, bad := range map[string]checkpoint.Settlement{
-		"as running":       {Status: checkpoint.Running},
+	for what, bad := range map[string]runs.Settlement{
+		"as running":       {Status: runs.Running},
 		"as something new": {Status: "new"},
-		"with a bad child": {Status: checkpoint.Done, Children: []checkpoint.ChildRun{{ID: "good"},
-			{ID: "bad", Run: checkpoint.NewRun{Tags: tags}}}},
+		"with a bad child": {Status: runs.Done, Children: []runs.Child{{ID: "good"},
+			{ID: "bad", Run: runs.Spec{Tags: tags}}}},
 	} {
 		bad.DropRecords, bad.Checkpoint = true, []byte("x")
 		if l.Settle(background, bad) == nil {
 			s.t.Errorf("Settle %s: no error", what)
 		}
-		if i := s.info("run"); i.Status != checkpoint.Running || i.Owner != "holder" {
+		if i := s.info("run"); i.Status != runs.Running || i.Owner != "holder" {
 			s.t.Errorf("Inspect = %+v after Settle %s was refused; want the run as it was", i, what)
 		}
 	}
@@ -146,10 +146,10 @@ func settleRefused(s *subject) {
 
 // settleWhole: who reads while a run is settled finds what was or what is.
 func settleWhole(s *subject) {
-	const runs = 10
+	const many = 10
 	at := s.now().Add(time.Hour)
 	id := func(n int) string { return fmt.Sprint("run ", n) }
-	var leases [runs]checkpoint.Lease
+	var leases [many]runs.Lease
 	for n := range leases {
 		leases[n] = s.hold(id(n))
 		noError(s.t, leases[n].AppendRecord(background, id(n), []byte("step")))
@@ -157,21 +157,21 @@ func settleWhole(s *subject) {
 	var ended atomic.Bool
 	together(4, func(g int) {
 		if g > 0 {
-			for n := 0; !ended.Load(); n = (n + 1) % runs {
+			for n := 0; !ended.Load(); n = (n + 1) % many {
 				s.isWhole(id(n))
 			}
 			return
 		}
 		defer ended.Store(true)
 		for n, l := range leases {
-			s.settle(l, checkpoint.Settlement{Status: checkpoint.Waiting, WakeAt: at, Checkpoint: []byte("saved"),
+			s.settle(l, runs.Settlement{Status: runs.Waiting, WakeAt: at, Checkpoint: []byte("saved"),
 				DropRecords: true,
-				Waiting:     []checkpoint.WaitPoint{{ID: "q"}, {ID: "r"}}, Keep: long,
-				Children: []checkpoint.ChildRun{{ID: "child of " + id(n)}}})
+				Waiting:     []runs.Question{{ID: "q"}, {ID: "r"}}, Keep: long,
+				Children: []runs.Child{{ID: "child of " + id(n)}}})
 		}
 	})
 	for n := range leases {
-		s.hasStatus(id(n), checkpoint.Waiting)
+		s.hasStatus(id(n), runs.Waiting)
 	}
 }
 
@@ -181,11 +181,11 @@ func (s *subject) isWhole(id string) {
 	switch {
 	case err != nil || !ok:
 		s.t.Errorf("Inspect beside Settle: %v, %v", ok, err)
-	case i.Status == checkpoint.Running:
+	case i.Status == runs.Running:
 		if i.Owner == "" || i.Steps != 1 || len(i.Waiting) != 0 || !i.Expires.IsZero() {
 			s.t.Errorf("Inspect beside Settle = %+v; want a run that is held, with its step", i)
 		}
-	case i.Status != checkpoint.Waiting || i.Owner != "" || i.Steps != 0 || len(i.Waiting) != 2 || i.WakeAt.IsZero() ||
+	case i.Status != runs.Waiting || i.Owner != "" || i.Steps != 0 || len(i.Waiting) != 2 || i.WakeAt.IsZero() ||
 		i.Expires.IsZero() || i.Attempts != 0:
 		s.t.Errorf("Inspect beside Settle = %+v; want a run that waits, wholly settled", i)
 	default:
@@ -199,8 +199,8 @@ func (s *subject) isWhole(id string) {
 
 // settleUsage: what a run has used is that of the last settlement that says so, and is in lists.
 func settleUsage(s *subject) {
-	used := checkpoint.Usage{Input: 5, InputCached: 4, InputCacheWrite: 3, Output: 2, OutputReasoning: 1, Total: 7}
-	s.settled("run", checkpoint.Settlement{Status: checkpoint.Ready, Usage: used})
+	used := runs.Usage{Input: 5, InputCached: 4, InputCacheWrite: 3, Output: 2, OutputReasoning: 1, Total: 7}
+	s.settled("run", runs.Settlement{Status: runs.Ready, Usage: used})
 	shown := func(when string) {
 		s.t.Helper()
 		if got := s.info("run").Usage; got != used {
@@ -213,14 +213,14 @@ func settleUsage(s *subject) {
 		s.t.Errorf("Info of a lease says that its run has used %+v; want %+v", got, used)
 	}
 	shown("that is held")
-	s.settle(l, checkpoint.Settlement{Usage: checkpoint.Usage{Total: 1}})
+	s.settle(l, runs.Settlement{Usage: runs.Usage{Total: 1}})
 	shown("whose lease was given back")
-	s.settled("run", checkpoint.Settlement{Status: checkpoint.Failed})
+	s.settled("run", runs.Settlement{Status: runs.Failed})
 	shown("that was settled without more")
 	used.Total = 9
-	s.settled("run", checkpoint.Settlement{Status: checkpoint.Done, Usage: used})
+	s.settled("run", runs.Settlement{Status: runs.Done, Usage: used})
 	shown("that is done")
-	for i, err := range s.List(background, checkpoint.Query{}) {
+	for i, err := range s.List(background, runs.Query{}) {
 		if err != nil || i.Usage != used {
 			s.t.Errorf("List says that a run has used %+v, %v; want %+v", i.Usage, err, used)
 		}
@@ -229,16 +229,16 @@ func settleUsage(s *subject) {
 
 // settleRelease: a settlement without a status gives the lease back, and nothing else.
 func settleRelease(s *subject) {
-	s.waiting("waiting", checkpoint.WaitPoint{ID: "q"}, checkpoint.WaitPoint{ID: "r"})
-	noError(s.t, s.Answer(background, "waiting", checkpoint.Answer{Point: "q", Data: []byte("yes")}))
-	s.settled("failed", checkpoint.Settlement{Status: checkpoint.Failed, Err: "no luck", Keep: long})
-	s.settled("paused", checkpoint.Settlement{Status: checkpoint.Paused})
-	s.submit("ready", checkpoint.NewRun{})
+	s.waiting("waiting", runs.Question{ID: "q"}, runs.Question{ID: "r"})
+	noError(s.t, s.Reply(background, "waiting", runs.Reply{Point: "q", Data: []byte("yes")}))
+	s.settled("failed", runs.Settlement{Status: runs.Failed, Err: "no luck", Keep: long})
+	s.settled("paused", runs.Settlement{Status: runs.Paused})
+	s.submit("ready", runs.Spec{})
 	for _, id := range []string{"waiting", "failed", "paused", "ready"} {
 		before := s.info(id)
 		wake := s.now().Add(long)
-		s.settled(id, checkpoint.Settlement{Err: "x", WakeAt: wake, Checkpoint: []byte("x"), DropRecords: true, Keep: -1,
-			Result: []byte("x"), Waiting: []checkpoint.WaitPoint{{ID: "x"}}, Children: []checkpoint.ChildRun{{ID: "child"}}})
+		s.settled(id, runs.Settlement{Err: "x", WakeAt: wake, Checkpoint: []byte("x"), DropRecords: true, Keep: -1,
+			Result: []byte("x"), Waiting: []runs.Question{{ID: "x"}}, Children: []runs.Child{{ID: "child"}}})
 		after := s.info(id)
 		if after.Status != before.Status || after.Owner != "" || after.Error != before.Error ||
 			after.WakeAt.Sub(wake).Abs() > time.Millisecond ||
@@ -249,63 +249,63 @@ func settleRelease(s *subject) {
 		s.noRun("child")
 	}
 	l := s.hold("waiting")
-	if answers, err := l.Answers(background); err != nil || len(answers) != 1 || !s.info("waiting").Waiting[0].Answered {
+	if answers, err := l.Replies(background); err != nil || len(answers) != 1 || !s.info("waiting").Waiting[0].Answered {
 		s.t.Errorf("Answers = %+v, %v after a lease was given back; want the answer", answers, err)
 	}
 	noError(s.t, l.AppendRecord(background, "waiting", []byte("life")))
-	s.settle(l, checkpoint.Settlement{})
-	s.hasStatus("waiting", checkpoint.Running)
+	s.settle(l, runs.Settlement{})
+	s.hasStatus("waiting", runs.Running)
 	recorded(s.t, s, "waiting", "life")
 	s.hold("ready")
-	l = s.due(checkpoint.Due{}, "waiting")[0] // it runs, and nobody has it
-	s.settle(l, checkpoint.Settlement{WakeAt: s.now().Add(long)})
-	s.hasStatus("waiting", checkpoint.Running)
-	s.nothingDue(checkpoint.Due{}) // before somebody is to look again
-	s.settle(s.hold("waiting"), checkpoint.Settlement{})
-	s.due(checkpoint.Due{}, "waiting")
+	l = s.due(runs.Due{}, "waiting")[0] // it runs, and nobody has it
+	s.settle(l, runs.Settlement{WakeAt: s.now().Add(long)})
+	s.hasStatus("waiting", runs.Running)
+	s.nothingDue(runs.Due{}) // before somebody is to look again
+	s.settle(s.hold("waiting"), runs.Settlement{})
+	s.due(runs.Due{}, "waiting")
 }
 
 // settleChildren: children are submitted with the settlement, and one that exists is left as it is.
 func settleChildren(s *subject) {
-	s.submit("exists", checkpoint.NewRun{Agent: "before"})
-	s.settled("parent", checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{{ID: "q",
+	s.submit("exists", runs.Spec{Agent: "before"})
+	s.settled("parent", runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{{ID: "q",
 		Kind: "run"}},
-		Children: []checkpoint.ChildRun{
-			{ID: "exists", Run: checkpoint.NewRun{Agent: "after"}},
-			{ID: "child", Run: checkpoint.NewRun{Agent: "a", Parent: "parent", ParentPoint: "q",
+		Children: []runs.Child{
+			{ID: "exists", Run: runs.Spec{Agent: "after"}},
+			{ID: "child", Run: runs.Spec{Agent: "a", Parent: "parent", ParentPoint: "q",
 				Records: [][]byte{[]byte("begin")}}},
 		}})
 	if i := s.info("exists"); i.Agent != "before" {
 		s.t.Errorf("Inspect = %+v; want the run that was there before", i)
 	}
-	if i := s.info("child"); i.Agent != "a" || i.Parent != "parent" || i.Status != checkpoint.Ready || i.Steps != 1 {
+	if i := s.info("child"); i.Agent != "a" || i.Parent != "parent" || i.Status != runs.Ready || i.Steps != 1 {
 		s.t.Errorf("Inspect = %+v; want a run that is ready", i)
 	}
 	recorded(s.t, s, "child", "begin")
-	s.due(checkpoint.Due{Agents: []string{"a"}}, "child")
+	s.due(runs.Due{Agents: []string{"a"}}, "child")
 }
 
 // settleAskedAgain: a child that exists answers the question at which its parent waits for it since it was resumed for
 // something else, and nothing else of it changes.
 func settleAskedAgain(s *subject) {
 	ask := func(point string) {
-		s.settled("parent", checkpoint.Settlement{Status: checkpoint.Waiting,
-			Waiting:  []checkpoint.WaitPoint{{ID: point, Kind: "run"}},
-			Children: []checkpoint.ChildRun{{ID: "child", Run: checkpoint.NewRun{Agent: point, Parent: "parent", ParentPoint: point}}}})
+		s.settled("parent", runs.Settlement{Status: runs.Waiting,
+			Waiting:  []runs.Question{{ID: point, Kind: "run"}},
+			Children: []runs.Child{{ID: "child", Run: runs.Spec{Agent: point, Parent: "parent", ParentPoint: point}}}})
 	}
-	s.submit("parent", checkpoint.NewRun{})
+	s.submit("parent", runs.Spec{})
 	ask("first")
 	before := s.info("child")
 	ask("second")
 	if after := s.info("child"); after.Agent != "first" || !after.Updated.Equal(before.Updated) || after.Parent != "parent" {
 		s.t.Errorf("the child is %+v when it is waited for again; want it as it was, %+v", after, before)
 	}
-	s.settled("other parent", checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{{ID: "third"}},
-		Children: []checkpoint.ChildRun{{ID: "child", Run: checkpoint.NewRun{Parent: "other parent", ParentPoint: "third"}}}})
-	s.settled("child", checkpoint.Settlement{Status: checkpoint.Done, Answer: []byte("answer")})
-	s.hasStatus("parent", checkpoint.Ready)
-	s.hasStatus("other parent", checkpoint.Waiting)
-	answers, err := s.hold("parent").Answers(background)
+	s.settled("other parent", runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{{ID: "third"}},
+		Children: []runs.Child{{ID: "child", Run: runs.Spec{Parent: "other parent", ParentPoint: "third"}}}})
+	s.settled("child", runs.Settlement{Status: runs.Done, Answer: []byte("answer")})
+	s.hasStatus("parent", runs.Ready)
+	s.hasStatus("other parent", runs.Waiting)
+	answers, err := s.hold("parent").Replies(background)
 	if err != nil || len(answers) != 1 || answers[0].Point != "second" || string(answers[0].Data) != "answer" {
 		s.t.Errorf("Answers = %+v, %v; want that of the child to the question that was asked last", answers, err)
 	}
@@ -313,40 +313,40 @@ func settleAskedAgain(s *subject) {
 
 // settleParent: the end of a run answers the question of its parent, if that still waits for it.
 func settleParent(s *subject) {
-	child := func(id, parent string) checkpoint.Lease {
-		return s.acquire(id, checkpoint.LeaseRequest{TTL: long, Create: &checkpoint.NewRun{Parent: parent,
+	child := func(id, parent string) runs.Lease {
+		return s.acquire(id, runs.LeaseRequest{TTL: long, Create: &runs.Spec{Parent: parent,
 			ParentPoint: "q"}})
 	}
-	for _, end := range []checkpoint.Status{checkpoint.Done, checkpoint.Failed} {
+	for _, end := range []runs.Status{runs.Done, runs.Failed} {
 		parent := "parent of one " + string(end)
-		s.waiting(parent, checkpoint.WaitPoint{ID: "q", Kind: "run"})
+		s.waiting(parent, runs.Question{ID: "q", Kind: "run"})
 		l := child("child "+string(end), parent)
-		s.settle(l, checkpoint.Settlement{Status: checkpoint.Paused, Answer: []byte("too early")})
-		s.hasStatus(parent, checkpoint.Waiting)
-		s.settled("child "+string(end), checkpoint.Settlement{Status: end, Answer: []byte("answer")})
-		s.hasStatus(parent, checkpoint.Ready)
-		answers, err := s.hold(parent).Answers(background)
+		s.settle(l, runs.Settlement{Status: runs.Paused, Answer: []byte("too early")})
+		s.hasStatus(parent, runs.Waiting)
+		s.settled("child "+string(end), runs.Settlement{Status: end, Answer: []byte("answer")})
+		s.hasStatus(parent, runs.Ready)
+		answers, err := s.hold(parent).Replies(background)
 		if err != nil || len(answers) != 1 || answers[0].Point != "q" || string(answers[0].Data) != "answer" {
 			s.t.Errorf("Answers = %+v, %v; want that of the child", answers, err)
 		}
 	}
-	s.settled("elsewhere", checkpoint.Settlement{Status: checkpoint.Paused})
+	s.settled("elsewhere", runs.Settlement{Status: runs.Paused})
 	for _, parent := range []string{"elsewhere", "not there", ""} {
-		s.settle(child("child of "+parent, parent), checkpoint.Settlement{Status: checkpoint.Done,
+		s.settle(child("child of "+parent, parent), runs.Settlement{Status: runs.Done,
 			Answer: []byte("answer")})
-		s.hasStatus("child of "+parent, checkpoint.Done)
+		s.hasStatus("child of "+parent, runs.Done)
 	}
-	s.hasStatus("elsewhere", checkpoint.Paused)
+	s.hasStatus("elsewhere", runs.Paused)
 }
 
 // settleIsolated: neither what was given nor what was got is the store's.
 func settleIsolated(s *subject) {
 	tags, record := map[string]string{"k": "good"}, []byte("good")
-	s.submit("run", checkpoint.NewRun{Tags: tags, Records: [][]byte{record}})
-	points := []checkpoint.WaitPoint{{ID: "q", For: []string{"good"}, Info: []byte(`"good"`)}}
+	s.submit("run", runs.Spec{Tags: tags, Records: [][]byte{record}})
+	points := []runs.Question{{ID: "q", For: []string{"good"}, Info: []byte(`"good"`)}}
 	saved, data := []byte("good"), []byte("good")
-	s.settled("run", checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: points, Checkpoint: saved})
-	noError(s.t, s.Answer(background, "run", checkpoint.Answer{Point: "q", Data: data}))
+	s.settled("run", runs.Settlement{Status: runs.Waiting, Waiting: points, Checkpoint: saved})
+	noError(s.t, s.Reply(background, "run", runs.Reply{Point: "q", Data: data}))
 	for range 2 {
 		tags["k"], points[0].ID, points[0].For[0] = "bad", "bad", "bad"
 		for _, b := range [][]byte{record, saved, data, points[0].Info} {
@@ -358,8 +358,8 @@ func settleIsolated(s *subject) {
 		}
 		holds(s.t, s, "run", []byte("good"))
 		recorded(s.t, s, "run", "good")
-		l := s.acquire("run", checkpoint.LeaseRequest{TTL: long, Steal: true})
-		answers, err := l.Answers(background)
+		l := s.acquire("run", runs.LeaseRequest{TTL: long, Steal: true})
+		answers, err := l.Replies(background)
 		if err != nil || len(answers) != 1 || string(answers[0].Data) != "good" {
 			s.t.Fatalf("Answers = %+v, %v; want the one that was given", answers, err)
 		}

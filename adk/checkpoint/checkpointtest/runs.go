@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Options say which store is tested, and how its time passes.
@@ -44,7 +45,7 @@ type runRule struct {
 
 // runRuns tests what a store knows about runs.
 func runRuns(t *testing.T, o Options) {
-	if _, ok := o.New(t).(checkpoint.RunStore); !ok {
+	if _, ok := o.New(t).(runs.Store); !ok {
 		t.Skip("the store is no checkpoint.RunStore")
 	}
 	for _, part := range []struct {
@@ -73,7 +74,7 @@ func runRuns(t *testing.T, o Options) {
 
 // subject is the store that a rule is about.
 type subject struct {
-	checkpoint.RunStore
+	runs.Store
 	t       *testing.T
 	advance func(d time.Duration)
 	damage  func(id string)
@@ -81,7 +82,7 @@ type subject struct {
 
 func newSubject(t *testing.T, o Options) *subject {
 	store := o.New(t)
-	s := &subject{RunStore: store.(checkpoint.RunStore), t: t, advance: func(d time.Duration) {
+	s := &subject{Store: store.(runs.Store), t: t, advance: func(d time.Duration) {
 		time.Sleep(d + d/20)
 	}}
 	if o.Damage != nil {
@@ -96,13 +97,13 @@ func newSubject(t *testing.T, o Options) *subject {
 // now is the time by the clock of the store: no rule looks at another one.
 func (s *subject) now() time.Time {
 	s.t.Helper()
-	now := s.submit("the clock", checkpoint.NewRun{}).Created
+	now := s.submit("the clock", runs.Spec{}).Created
 	noError(s.t, s.Remove(background, "the clock", true))
 	return now
 }
 
 // acquire takes a run.
-func (s *subject) acquire(id string, req checkpoint.LeaseRequest) checkpoint.Lease {
+func (s *subject) acquire(id string, req runs.LeaseRequest) runs.Lease {
 	s.t.Helper()
 	l, err := s.Acquire(background, id, req)
 	if err != nil {
@@ -112,13 +113,13 @@ func (s *subject) acquire(id string, req checkpoint.LeaseRequest) checkpoint.Lea
 }
 
 // hold takes a run for long, and makes it if there is none.
-func (s *subject) hold(id string) checkpoint.Lease {
+func (s *subject) hold(id string) runs.Lease {
 	s.t.Helper()
-	return s.acquire(id, checkpoint.LeaseRequest{Owner: "holder", TTL: long, Create: &checkpoint.NewRun{Agent: "agent"}})
+	return s.acquire(id, runs.LeaseRequest{Owner: "holder", TTL: long, Create: &runs.Spec{Agent: "agent"}})
 }
 
 // settle requires that a lease settles its run.
-func (s *subject) settle(l checkpoint.Lease, end checkpoint.Settlement) {
+func (s *subject) settle(l runs.Lease, end runs.Settlement) {
 	s.t.Helper()
 	if err := l.Settle(background, end); err != nil {
 		s.t.Errorf("Settle as %q: %v", end.Status, err)
@@ -126,19 +127,19 @@ func (s *subject) settle(l checkpoint.Lease, end checkpoint.Settlement) {
 }
 
 // settled makes a run, if there is none, and settles it.
-func (s *subject) settled(id string, end checkpoint.Settlement) {
+func (s *subject) settled(id string, end runs.Settlement) {
 	s.t.Helper()
 	s.settle(s.hold(id), end)
 }
 
 // waiting makes a run that waits for answers.
-func (s *subject) waiting(id string, points ...checkpoint.WaitPoint) {
+func (s *subject) waiting(id string, points ...runs.Question) {
 	s.t.Helper()
-	s.settled(id, checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: points})
+	s.settled(id, runs.Settlement{Status: runs.Waiting, Waiting: points})
 }
 
 // submit makes a run that is ready.
-func (s *subject) submit(id string, run checkpoint.NewRun) checkpoint.RunInfo {
+func (s *subject) submit(id string, run runs.Spec) runs.Info {
 	s.t.Helper()
 	info, err := s.Submit(background, id, run)
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *subject) submit(id string, run checkpoint.NewRun) checkpoint.RunInfo {
 }
 
 // info is what the store knows of a run.
-func (s *subject) info(id string) checkpoint.RunInfo {
+func (s *subject) info(id string) runs.Info {
 	s.t.Helper()
 	info, ok, err := s.Inspect(background, id)
 	if err != nil || !ok {
@@ -158,7 +159,7 @@ func (s *subject) info(id string) checkpoint.RunInfo {
 }
 
 // hasStatus requires the status of a run.
-func (s *subject) hasStatus(id string, want checkpoint.Status) {
+func (s *subject) hasStatus(id string, want runs.Status) {
 	s.t.Helper()
 	if got := s.info(id).Status; got != want {
 		s.t.Errorf("run %s is %q; want %q", short(id), got, want)
@@ -184,6 +185,6 @@ func (s *subject) refused(what string, err, want error) {
 // busy requires that a run cannot be taken.
 func (s *subject) busy(id string) {
 	s.t.Helper()
-	_, err := s.Acquire(background, id, checkpoint.LeaseRequest{Owner: "other"})
-	s.refused("Acquire("+short(id)+")", err, checkpoint.ErrRunBusy)
+	_, err := s.Acquire(background, id, runs.LeaseRequest{Owner: "other"})
+	s.refused("Acquire("+short(id)+")", err, runs.ErrBusy)
 }

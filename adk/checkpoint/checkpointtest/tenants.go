@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // hostileTenants are names, some of which are made to look like other ones, or like what stores make of them.
@@ -14,11 +14,11 @@ var hostileTenants = []string{"", "-", " ", "a", "a/", "a:", "a b", "a.", "a.*",
 
 // Tenants tests that what one tenant of a store has is that tenant's alone, whatever its name: each run, list, answer,
 // lease and removal. of makes the store of a tenant, all in the same empty store.
-func Tenants(t *testing.T, of func(tenant string) checkpoint.RunStore) {
+func Tenants(t *testing.T, of func(tenant string) runs.Store) {
 	t.Helper()
 	subjects := make([]*subject, len(hostileTenants))
 	for i, name := range hostileTenants {
-		subjects[i] = &subject{RunStore: of(name), t: t}
+		subjects[i] = &subject{Store: of(name), t: t}
 	}
 	var last uint64
 	for i, s := range subjects {
@@ -28,28 +28,28 @@ func Tenants(t *testing.T, of func(tenant string) checkpoint.RunStore) {
 		s.hasOwn(i)
 		switch i % 3 {
 		case 0:
-			noError(t, s.Answer(background, "run", checkpoint.Answer{Point: "q", Data: fmt.Append(nil, i)}))
+			noError(t, s.Reply(background, "run", runs.Reply{Point: "q", Data: fmt.Append(nil, i)}))
 		case 1:
-			noError(t, s.Stop(background, "run", checkpoint.StopRequest{}))
+			noError(t, s.Stop(background, "run", runs.StopRequest{}))
 		default:
 			noError(t, s.Remove(background, "run", false))
 		}
-		want := []map[checkpoint.Status]int64{{checkpoint.Ready: 1}, {checkpoint.Paused: 1}, {}}[i%3]
-		if got, err := s.Count(background, checkpoint.Query{}); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		want := []map[runs.Status]int64{{runs.Ready: 1}, {runs.Paused: 1}, {}}[i%3]
+		if got, err := s.Count(background, runs.Query{}); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("tenant %s has %v, %v; want %v", short(hostileTenants[i]), got, err, want)
 		}
 	}
 	for i, s := range subjects {
-		l, err := s.AcquireDue(background, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{})
+		l, err := s.AcquireDue(background, runs.LeaseRequest{TTL: long}, runs.Due{})
 		if i%3 != 0 {
-			s.refused("AcquireDue of tenant "+short(hostileTenants[i]), err, checkpoint.ErrNothingDue)
+			s.refused("AcquireDue of tenant "+short(hostileTenants[i]), err, runs.ErrNothingDue)
 			continue
 		}
 		if err != nil {
 			t.Errorf("AcquireDue of tenant %s, whose run was answered: %v", short(hostileTenants[i]), err)
 			continue
 		}
-		answers, err := l.Answers(background)
+		answers, err := l.Replies(background)
 		noError(t, err)
 		if len(answers) != 1 || string(answers[0].Data) != fmt.Sprint(i) {
 			t.Errorf("tenant %s has the answers %+v; want its own", short(hostileTenants[i]), answers)
@@ -66,12 +66,12 @@ func (s *subject) beginAsTenant(i int, last uint64) uint64 {
 	if _, ok, err := s.Get(background, "plain"); ok || err != nil {
 		s.t.Errorf("tenant %s has a checkpoint before it has made one, %v", short(name), err)
 	}
-	_, err := s.AcquireDue(background, checkpoint.LeaseRequest{}, checkpoint.Due{})
-	s.refused("AcquireDue of tenant "+short(name), err, checkpoint.ErrNothingDue)
+	_, err := s.AcquireDue(background, runs.LeaseRequest{}, runs.Due{})
+	s.refused("AcquireDue of tenant "+short(name), err, runs.ErrNothingDue)
 	noError(s.t, s.Remove(background, "run", true)) // of nobody else
 	noError(s.t, s.Set(background, "plain", fmt.Append(nil, i)))
-	s.submit("run", checkpoint.NewRun{Agent: fmt.Sprint(i), Key: "k", Queue: "q", Tags: map[string]string{"a": "b"}})
-	l, err := s.AcquireDue(background, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{Queues: []string{"q"}})
+	s.submit("run", runs.Spec{Agent: fmt.Sprint(i), Key: "k", Queue: "q", Tags: map[string]string{"a": "b"}})
+	l, err := s.AcquireDue(background, runs.LeaseRequest{TTL: long}, runs.Due{Queues: []string{"q"}})
 	if err != nil {
 		s.t.Fatalf("AcquireDue of tenant %s: %v", short(name), err)
 	}
@@ -82,8 +82,8 @@ func (s *subject) beginAsTenant(i int, last uint64) uint64 {
 		s.t.Errorf("tenant %s has token %d, after %d of another", short(name), l.Token(), last)
 	}
 	noError(s.t, l.AppendRecord(background, "run", fmt.Append(nil, i)))
-	s.settle(l, checkpoint.Settlement{Status: checkpoint.Waiting,
-		Waiting: []checkpoint.WaitPoint{{ID: "q", For: []string{"ana"}}}})
+	s.settle(l, runs.Settlement{Status: runs.Waiting,
+		Waiting: []runs.Question{{ID: "q", For: []string{"ana"}}}})
 	return l.Token()
 }
 
@@ -99,7 +99,7 @@ func (s *subject) hasOwn(i int) {
 	if err != nil || len(records) != 1 || string(records[0]) != fmt.Sprint(i) {
 		s.t.Errorf("tenant %s has the records %q, %v; want its own", short(name), records, err)
 	}
-	for _, q := range []checkpoint.Query{{}, {WaitingFor: "ana"}, {Key: "k"}, {Tags: map[string]string{"a": "b"}}} {
+	for _, q := range []runs.Query{{}, {WaitingFor: "ana"}, {Key: "k"}, {Tags: map[string]string{"a": "b"}}} {
 		n := 0
 		for info, err := range s.List(background, q) {
 			noError(s.t, err)

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // claim is one call that takes a run, in as many attempts as it needs.
 type claim struct {
 	store *Store
-	req   checkpoint.LeaseRequest
+	req   runs.LeaseRequest
 	nonce int64
 	// made are the leases of all attempts, by their tokens: the answer of one may have been lost, and its transaction
 	// committed while the next one was under way.
@@ -26,7 +26,7 @@ type claim struct {
 	lease *lease
 }
 
-func (s *Store) claim(req checkpoint.LeaseRequest) *claim {
+func (s *Store) claim(req runs.LeaseRequest) *claim {
 	return &claim{store: s, req: req, nonce: rand.Int64(), made: map[uint64]*lease{}}
 }
 
@@ -53,7 +53,7 @@ func (c *claim) take(ctx context.Context, t *transaction, r *row, isNew bool) er
 	return t.save(ctx, r)
 }
 
-func (c *claim) result(err error) (checkpoint.Lease, error) {
+func (c *claim) result(err error) (runs.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *claim) result(err error) (checkpoint.Lease, error) {
 }
 
 // Acquire takes a run.
-func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (s *Store) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	c := s.claim(req)
 	err := s.change(ctx, "acquire", id, func(ctx context.Context, t *transaction) error {
 		r, err := t.lock(ctx, id)
@@ -179,7 +179,7 @@ func (t *transaction) nextOfKey(ctx context.Context, r *row) error {
 	}
 	due, _ := next.DueFrom()
 	_, err = t.exec(ctx, `UPDATE {runs} SET due_at = $2, has = $3 WHERE no = $1`, next.no, micros(due), next.has&^isBehind)
-	t.woken = append(t.woken, checkpoint.Due{})
+	t.woken = append(t.woken, runs.Due{})
 	return err
 }
 
@@ -188,8 +188,8 @@ const mostPassedOver = 100
 
 // AcquireDue takes the run that is due for longest. One that it took without getting the answer is due again when its
 // lease has ended. A run that cannot be read is passed over; its error is returned when nothing else is due, once a minute.
-func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (
-	checkpoint.Lease, error) {
+func (s *Store) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (
+	runs.Lease, error) {
 	var bad error
 	for range mostPassedOver {
 		lease, err := s.acquireDue(ctx, req, due)
@@ -198,7 +198,7 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 			bad = err
 			continue
 		}
-		if err == checkpoint.ErrNothingDue && bad != nil {
+		if err == runs.ErrNothingDue && bad != nil {
 			err = bad
 		}
 		return lease, err
@@ -208,8 +208,8 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 
 // acquireDue looks for the first priority of which a run is due, without a transaction, and then for that run in one:
 // workers that find nothing keep nobody from writing.
-func (s *Store) acquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (
-	checkpoint.Lease, error) {
+func (s *Store) acquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (
+	runs.Lease, error) {
 	passedOver := s.passedOver.Keys()
 	for below := int64(math.MaxInt64); ; {
 		query, args := s.priorityQuery(due, passedOver, below)
@@ -225,10 +225,10 @@ func (s *Store) acquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 			return nil, err
 		}
 		if !priority.Valid {
-			return nil, checkpoint.ErrNothingDue
+			return nil, runs.ErrNothingDue
 		}
 		lease, err := s.acquireOf(ctx, req, due, passedOver, priority.Int64)
-		if err != checkpoint.ErrNothingDue {
+		if err != runs.ErrNothingDue {
 			return lease, err
 		}
 		below = priority.Int64 // others were faster
@@ -237,8 +237,8 @@ func (s *Store) acquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 
 // acquireOf takes the run of a priority that is due for longest.
 func (s *Store) acquireOf(
-	ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due, passedOver []int64, priority int64,
-) (checkpoint.Lease, error) {
+	ctx context.Context, req runs.LeaseRequest, due runs.Due, passedOver []int64, priority int64,
+) (runs.Lease, error) {
 	query, args := s.dueQuery(due, passedOver, priority)
 	c := s.claim(req)
 	err := s.change(ctx, "acquire", "that is due", func(ctx context.Context, t *transaction) error {
@@ -248,25 +248,25 @@ func (s *Store) acquireOf(
 			return err
 		}
 		if r == nil {
-			return checkpoint.ErrNothingDue
+			return runs.ErrNothingDue
 		}
 		err = t.notBehind(ctx, r)
-		if errors.Is(err, checkpoint.ErrRunBusy) {
-			return again(t.attempt < 10, checkpoint.ErrNothingDue) // since the query began; there may be others
+		if errors.Is(err, runs.ErrBusy) {
+			return again(t.attempt < 10, runs.ErrNothingDue) // since the query began; there may be others
 		}
 		if err != nil {
 			return err
 		}
 		return c.take(ctx, t, r, false)
 	})
-	if errors.Is(err, checkpoint.ErrNothingDue) {
-		err = checkpoint.ErrNothingDue
+	if errors.Is(err, runs.ErrNothingDue) {
+		err = runs.ErrNothingDue
 	}
 	return c.result(err)
 }
 
 // dueOf are the index of what is due, and the conditions for a run r that a worker looks for, but for its priority and time.
-func (s *Store) dueOf(due checkpoint.Due, passedOver []int64, args *[]any) (index, isIn, where string) {
+func (s *Store) dueOf(due runs.Due, passedOver []int64, args *[]any) (index, isIn, where string) {
 	index, isIn = "{by_runs_due}", "r.tenant = $1 AND r.due_at IS NOT NULL"
 	*args = append(*args, s.tenant)
 	if len(due.Queues) == 1 {
@@ -292,7 +292,7 @@ func (s *Store) dueOf(due checkpoint.Due, passedOver []int64, args *[]any) (inde
 
 // priorityQuery finds the highest priority below one of which a run is due. It goes from one priority to the next, and looks
 // at none of the runs that will be due later.
-func (s *Store) priorityQuery(due checkpoint.Due, passedOver []int64, below int64) (query string, args []any) {
+func (s *Store) priorityQuery(due runs.Due, passedOver []int64, below int64) (query string, args []any) {
 	index, isIn, where := s.dueOf(due, passedOver, &args)
 	args = append(args, below)
 	next := `SELECT (SELECT r.priority FROM {runs} r ` + index + ` WHERE ` + isIn + ` AND r.priority < %s
@@ -304,7 +304,7 @@ func (s *Store) priorityQuery(due checkpoint.Due, passedOver []int64, below int6
 }
 
 // dueQuery finds the run of a priority that a worker takes next.
-func (s *Store) dueQuery(due checkpoint.Due, passedOver []int64, priority int64) (query string, args []any) {
+func (s *Store) dueQuery(due runs.Due, passedOver []int64, priority int64) (query string, args []any) {
 	index, isIn, where := s.dueOf(due, passedOver, &args)
 	args = append(args, priority)
 	return fmt.Sprintf(`SELECT {r_columns}, {now} FROM {runs} r %s WHERE %s AND r.priority = $%d AND r.due_at <= {at}%s

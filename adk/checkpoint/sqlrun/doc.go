@@ -1,4 +1,4 @@
-// Package sqlrun keeps runs in an SQL database that many processes share: a checkpoint.RunStore on database/sql.
+// Package sqlrun keeps runs in an SQL database that many processes share: a runs.Store on database/sql.
 //
 // It has the tables, the statements and the transactions; a [Dialect] has what differs between databases. Programs use
 // a module that brings a driver and its dialect, such as ext/store/sqlite and ext/store/postgres. Package sqlruntest

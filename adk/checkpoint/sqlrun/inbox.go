@@ -7,12 +7,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Submit makes a run that is ready.
-func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (info checkpoint.RunInfo, err error) {
+func (s *Store) Submit(ctx context.Context, id string, run runs.Spec) (info runs.Info, err error) {
 	nonce := rand.Int64()
 	exists := false
 	err = s.change(ctx, "submit", id, func(ctx context.Context, t *transaction) (err error) {
@@ -20,27 +20,27 @@ func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (i
 		return err
 	})
 	if err == nil && exists {
-		err = &checkpoint.RunError{Err: checkpoint.ErrRunExists, Info: info}
+		err = &runs.Error{Err: runs.ErrExists, Info: info}
 	}
 	return info, err
 }
 
 // SubmitTx is Submit in a transaction of the caller, so that the run exists if, and only if, what else the transaction
 // does is committed. The transaction must be one of the same database. An error leaves it to be rolled back, except one
-// that matches checkpoint.ErrRunExists. Workers find the run when they look the next time: they are not woken.
-func (s *Store) SubmitTx(ctx context.Context, tx *sql.Tx, id string, run checkpoint.NewRun) (
-	checkpoint.RunInfo, error) {
+// that matches runs.ErrExists. Workers find the run when they look the next time: they are not woken.
+func (s *Store) SubmitTx(ctx context.Context, tx *sql.Tx, id string, run runs.Spec) (
+	runs.Info, error) {
 	t := &transaction{Store: s, tx: tx}
 	info, exists, err := t.submit(ctx, id, run, 0)
 	if err == nil && exists {
-		err = &checkpoint.RunError{Err: checkpoint.ErrRunExists, Info: info}
+		err = &runs.Error{Err: runs.ErrExists, Info: info}
 	}
 	return info, storekit.FailedOnce("submit", id, err)
 }
 
 // submit makes a run, or says that there is one, unless an earlier attempt made it.
-func (t *transaction) submit(ctx context.Context, id string, run checkpoint.NewRun, nonce int64) (
-	info checkpoint.RunInfo, exists bool, err error) {
+func (t *transaction) submit(ctx context.Context, id string, run runs.Spec, nonce int64) (
+	info runs.Info, exists bool, err error) {
 	r, err := t.lock(ctx, id)
 	if err != nil {
 		return info, false, err
@@ -71,7 +71,7 @@ func (t *transaction) submit(ctx context.Context, id string, run checkpoint.NewR
 
 // make makes a run under an ID that has none. What was written under it without a lease is the run's. The row has to be
 // saved. If somebody else has made one since it was looked for, it returns that, and false.
-func (t *transaction) make(ctx context.Context, id string, run checkpoint.NewRun, nonce int64) (*row, bool, error) {
+func (t *transaction) make(ctx context.Context, id string, run runs.Spec, nonce int64) (*row, bool, error) {
 	if run.Key != "" {
 		if err := t.lockKey(ctx, encode(run.Key)); err != nil {
 			return nil, false, err
@@ -117,19 +117,19 @@ func (s *Store) transition(ctx context.Context, doing, id string, do func(r *row
 }
 
 // Answer answers questions of a run.
-func (s *Store) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+func (s *Store) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	return s.transition(ctx, "answer", id, func(r *row, attempt int) error {
 		if attempt > 0 && areStored(r.Answers, answers) {
 			return nil // by an earlier attempt
 		}
-		return r.Answer(answers, r.now)
+		return r.Reply(answers, r.now)
 	})
 }
 
 // areStored reports whether exactly these answers were given.
-func areStored(given, answers []checkpoint.Answer) bool {
+func areStored(given, answers []runs.Reply) bool {
 	for _, a := range answers {
-		if !slices.ContainsFunc(given, func(g checkpoint.Answer) bool {
+		if !slices.ContainsFunc(given, func(g runs.Reply) bool {
 			return g.Point == a.Point && g.By == a.By && g.JSON == a.JSON && bytes.Equal(g.Data, a.Data)
 		}) {
 			return false
@@ -139,7 +139,7 @@ func areStored(given, answers []checkpoint.Answer) bool {
 }
 
 // Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
-func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+func (s *Store) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	var no int64
 	err := s.transition(ctx, "stop", id, func(r *row, _ int) error {
 		no = r.no
@@ -158,7 +158,7 @@ func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest)
 // Continue makes a run that is paused ready, or lets it wait on if its questions have no answers.
 func (s *Store) Continue(ctx context.Context, id string) error {
 	return s.transition(ctx, "continue", id, func(r *row, attempt int) error {
-		if attempt > 0 && r.Run.Status == checkpoint.Waiting {
+		if attempt > 0 && r.Run.Status == runs.Waiting {
 			return nil // an earlier attempt did it
 		}
 		return r.Continue(r.now)

@@ -5,11 +5,11 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Inspect returns what is known of a run.
-func (s *Store) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo, found bool, err error) {
+func (s *Store) Inspect(ctx context.Context, id string) (info runs.Info, found bool, err error) {
 	err = s.read(ctx, "inspect", id, func(ctx context.Context) error {
 		r, err := scanRow(s.reads.QueryRowContext(ctx, s.sql(`SELECT {columns}, {now} FROM {runs}
 			WHERE tenant = $1 AND id = $2 AND status <> ''`), s.tenant, encode(id)))
@@ -25,7 +25,7 @@ func (s *Store) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo
 }
 
 // shown is what is shown of a row that nobody else has.
-func (s *Store) shown(r *row) checkpoint.RunInfo {
+func (s *Store) shown(r *row) runs.Info {
 	r.Run.Tenant, r.Run.Born = s.name, r.Born
 	return r.Run
 }

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // lease is a run that is held.
@@ -90,7 +90,7 @@ func (l *lease) read(ctx context.Context, doing string) (r *row, err error) {
 }
 
 // Answers returns the answers that were given and are not used up.
-func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err error) {
+func (l *lease) Replies(ctx context.Context) (answers []runs.Reply, err error) {
 	const doing = "read the answers of"
 	r, err := l.read(ctx, doing)
 	if err != nil || r.has&answersValue == 0 {

@@ -10,16 +10,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // pageSize is the number of runs that are read at once.
 const pageSize = 200
 
 // statuses are all that a run can have.
-var statuses = []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting, checkpoint.Paused,
-	checkpoint.Done, checkpoint.Failed}
+var statuses = []runs.Status{runs.Ready, runs.Running, runs.Waiting, runs.Paused,
+	runs.Done, runs.Failed}
 
 // position is behind a run in a list.
 type position struct {
@@ -41,11 +41,11 @@ func readCursor(cursor string) (*position, error) {
 }
 
 // List yields runs, the one updated last first. It reads them a page at a time.
-func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
-	return func(yield func(checkpoint.RunInfo, error) bool) {
+func (s *Store) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
+	return func(yield func(runs.Info, error) bool) {
 		behind, err := readCursor(q.After)
 		if err != nil {
-			yield(checkpoint.RunInfo{}, err)
+			yield(runs.Info{}, err)
 			return
 		}
 		for left := q.Limit; ; {
@@ -55,7 +55,7 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoi
 			}
 			infos, err := s.page(ctx, q, behind, n)
 			if err != nil {
-				yield(checkpoint.RunInfo{}, err)
+				yield(runs.Info{}, err)
 				return
 			}
 			for _, info := range infos {
@@ -74,8 +74,8 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoi
 }
 
 // page reads up to n runs behind a position.
-func (s *Store) page(ctx context.Context, q checkpoint.Query, behind *position, n int) (
-	infos []checkpoint.RunInfo, err error) {
+func (s *Store) page(ctx context.Context, q runs.Query, behind *position, n int) (
+	infos []runs.Info, err error) {
 	ways, err := s.waysTo(ctx, q)
 	if err != nil || len(ways) == 0 {
 		return nil, err
@@ -106,7 +106,7 @@ func (s *Store) page(ctx context.Context, q checkpoint.Query, behind *position, 
 
 // pageQuery looks for the first runs of each status that there is a way to, as the index has them, and takes the first of
 // those.
-func (s *Store) pageQuery(q checkpoint.Query, ways map[checkpoint.Status]way, behind *position, n int) (string, []any) {
+func (s *Store) pageQuery(q runs.Query, ways map[runs.Status]way, behind *position, n int) (string, []any) {
 	args := []any{s.tenant, n}
 	if behind != nil {
 		args = append(args, behind.updated, behind.key)
@@ -133,7 +133,7 @@ func (s *Store) pageQuery(q checkpoint.Query, ways map[checkpoint.Status]way, be
 }
 
 // anyStatus are the statuses that a query looks for.
-func anyStatus(q checkpoint.Query) []checkpoint.Status {
+func anyStatus(q runs.Query) []runs.Status {
 	if len(q.Status) == 0 {
 		return statuses
 	}
@@ -143,7 +143,7 @@ func anyStatus(q checkpoint.Query) []checkpoint.Status {
 }
 
 // conditions are where the runs r of a query are read from, and its conditions but for the status and the cursor.
-func (s *Store) conditions(q checkpoint.Query, by way, args *[]any) (from, where string) {
+func (s *Store) conditions(q runs.Query, by way, args *[]any) (from, where string) {
 	var b strings.Builder
 	add := func(condition string, values ...string) {
 		numbers := make([]any, len(values))
@@ -192,7 +192,7 @@ func (s *Store) conditions(q checkpoint.Query, by way, args *[]any) (from, where
 }
 
 // Count counts runs by status.
-func (s *Store) Count(ctx context.Context, q checkpoint.Query) (counts map[checkpoint.Status]int64, err error) {
+func (s *Store) Count(ctx context.Context, q runs.Query) (counts map[runs.Status]int64, err error) {
 	if isAll(q) {
 		return s.countAll(ctx, q)
 	}
@@ -213,19 +213,19 @@ func (s *Store) Count(ctx context.Context, q checkpoint.Query) (counts map[check
 			by.alias(), len(args)))
 	}
 	if len(parts) == 0 {
-		return map[checkpoint.Status]int64{}, nil
+		return map[runs.Status]int64{}, nil
 	}
 	return s.counted(ctx, strings.Join(parts, " UNION ALL "), args)
 }
 
 // isAll reports whether a query looks for nothing but statuses.
-func isAll(q checkpoint.Query) bool {
+func isAll(q runs.Query) bool {
 	return q.Queue == "" && q.Agent == "" && q.Parent == "" && q.Key == "" && q.Kind == "" && q.WaitingFor == "" && len(q.Tags) == 0 &&
 		q.CreatedAfter.IsZero() && q.UpdatedBefore.IsZero()
 }
 
 // countAll counts by the index alone. Weft's own leases, which are few, are taken off.
-func (s *Store) countAll(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+func (s *Store) countAll(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	args := []any{s.tenant}
 	count := func(of string) string {
 		return `SELECT r.status, COUNT(*) FROM {runs} r ` + of + ` AND r.status`
@@ -245,16 +245,16 @@ func (s *Store) countAll(ctx context.Context, q checkpoint.Query) (map[checkpoin
 }
 
 // counted reads numbers of runs by status.
-func (s *Store) counted(ctx context.Context, query string, args []any) (counts map[checkpoint.Status]int64, err error) {
+func (s *Store) counted(ctx context.Context, query string, args []any) (counts map[runs.Status]int64, err error) {
 	err = s.read(ctx, "count", "", func(ctx context.Context) error {
-		counts = map[checkpoint.Status]int64{}
+		counts = map[runs.Status]int64{}
 		rows, err := s.reads.QueryContext(ctx, s.writer.write(query), args...)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var status checkpoint.Status
+			var status runs.Status
 			var n int64
 			if err := rows.Scan(&status, &n); err != nil {
 				return err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Plans says, by name, how the database finds what workers and lists look for, in its own words. Tests of dialects call it
@@ -19,7 +19,7 @@ func (s *Store) Plans(ctx context.Context) (plans map[string]string, err error) 
 			err = fmt.Errorf("sqlrun: explain %q: %w", name, err)
 		}
 	}
-	for name, due := range map[string]checkpoint.Due{"": {}, " of a queue": {Queues: []string{"q"}}, " of an agent": {Agents: []string{"a"}}} {
+	for name, due := range map[string]runs.Due{"": {}, " of a queue": {Queues: []string{"q"}}, " of an agent": {Agents: []string{"a"}}} {
 		query, args := s.priorityQuery(due, nil, 1<<40)
 		explain("poll"+name, query, args)
 		query, args = s.dueQuery(due, nil, 0)
@@ -28,7 +28,7 @@ func (s *Store) Plans(ctx context.Context) (plans map[string]string, err error) 
 	explain("sweep", `SELECT no FROM {runs} {by_runs_expires} WHERE `+isExpired+` ORDER BY expires_at LIMIT 100`, []any{s.tenant})
 	explain("requests to stop", `SELECT no, stops FROM {runs} {by_runs_stopping} WHERE held = 1 AND stops > 0`, nil)
 	explain("first of a key", firstOfKey, []any{s.tenant, encode("k"), 1 << 40})
-	for name, q := range map[string]checkpoint.Query{"all": {}, "key": {Key: "k"}, "parent": {Parent: "p"}, "agent": {Agent: "a"},
+	for name, q := range map[string]runs.Query{"all": {}, "key": {Key: "k"}, "parent": {Parent: "p"}, "agent": {Agent: "a"},
 		"tag": {Tags: map[string]string{"t": "v"}}, "kind": {Kind: "k"}, "person": {WaitingFor: "w"},
 		"person and kind": {WaitingFor: "w", Kind: "k"}} {
 		ways, failed := s.waysTo(ctx, q)

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // ErrUnavailable is matched by the error of a call that could not be made: the database was busy, or out of reach, for
@@ -46,7 +46,7 @@ func (s *engine) retry(ctx context.Context, do func(ctx context.Context, attempt
 			err = marked.error
 		} else if !errors.Is(err, context.DeadlineExceeded) && !s.dialect.Retryable(err) {
 			if full := s.dialect.Full; full != nil && full(err) {
-				err = fmt.Errorf("%w: %w", checkpoint.ErrStoreFull, err)
+				err = fmt.Errorf("%w: %w", runs.ErrFull, err)
 			}
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // columns are the columns of a row that are read, in their order: all but due_at, which follows from the others.
@@ -44,7 +44,7 @@ type row struct {
 type dependents struct {
 	asks     []ask
 	answers  int
-	stopping *checkpoint.StopRequest
+	stopping *runs.StopRequest
 	// due: a worker could take the run. blocks: runs of its key had to wait for it.
 	due, blocks bool
 }
@@ -74,7 +74,7 @@ func (e *unreadable) shown() *row {
 // scanRow reads columns and the time. The error of data that cannot be read is an unreadable.
 func scanRow(from interface{ Scan(...any) error }) (*row, error) {
 	r := new(row)
-	var status checkpoint.Status
+	var status runs.Status
 	var token, held, leaseUntil, attempts, steps, bytes, updated, now int64
 	var expires sql.NullInt64
 	var data []byte
@@ -105,7 +105,7 @@ func scanRow(from interface{ Scan(...any) error }) (*row, error) {
 		bad = saved.CheckMoved(storekit.Moved{Life: r.life, Status: i.Status, Attempts: i.Attempts, Steps: i.Steps, Expires: i.Expires})
 	}
 	if bad == nil && r.nextSeq != steps {
-		bad = fmt.Errorf("%w: its columns steps and next_seq are %d and %d", checkpoint.ErrBadRow, steps, r.nextSeq)
+		bad = fmt.Errorf("%w: its columns steps and next_seq are %d and %d", runs.ErrUnreadable, steps, r.nextSeq)
 	}
 	if r.life > 0 {
 		r.TakenSteps = -1 // so that giving the lease back leaves the run running
@@ -191,7 +191,7 @@ func (t *transaction) plain(ctx context.Context, id string) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := encodeRow(&row{Row: storekit.Row{Run: checkpoint.RunInfo{ID: id}, Born: uint64(no)}, no: no, key: encode(id)}, t.tenant)
+	data, err := encodeRow(&row{Row: storekit.Row{Run: runs.Info{ID: id}, Born: uint64(no)}, no: no, key: encode(id)}, t.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -232,19 +232,19 @@ func (t *transaction) save(ctx context.Context, r *row) error {
 		return err
 	}
 	if is.due && !r.was.due {
-		t.woken = append(t.woken, checkpoint.Due{Queues: []string{r.Run.Queue}, Agents: []string{r.Run.Agent}})
+		t.woken = append(t.woken, runs.Due{Queues: []string{r.Run.Queue}, Agents: []string{r.Run.Agent}})
 	}
 	ends := r.was.blocks && !is.blocks
 	r.was = is
 	if err := t.write(ctx, r); err != nil || !ends {
 		return err
 	}
-	t.woken = append(t.woken, checkpoint.Due{}) // the next run of the key is due; its queue is not known
+	t.woken = append(t.woken, runs.Due{}) // the next run of the key is due; its queue is not known
 	return t.nextOfKey(ctx, r)
 }
 
 func (t *transaction) write(ctx context.Context, r *row) error {
-	if r.Run.Status != checkpoint.Ready || r.Run.Owner != "" {
+	if r.Run.Status != runs.Ready || r.Run.Owner != "" {
 		r.has &^= isBehind
 	}
 	f := r.fixed(t.tenant)
@@ -294,7 +294,7 @@ func (t *transaction) remove(ctx context.Context, r *row) error {
 		if err := t.nextOfKey(ctx, r); err != nil {
 			return err
 		}
-		t.woken = append(t.woken, checkpoint.Due{})
+		t.woken = append(t.woken, runs.Due{})
 	}
 	_, err := t.exec(ctx, `DELETE FROM {runs} WHERE no = $1`, r.no)
 	return err
@@ -305,7 +305,7 @@ func (t *transaction) remove(ctx context.Context, r *row) error {
 type ask struct{ kind, whom string }
 
 // asksOf are those of the questions of a run, in order, each once.
-func asksOf(waiting []checkpoint.WaitPoint) (asks []ask) {
+func asksOf(waiting []runs.Question) (asks []ask) {
 	for _, p := range waiting {
 		if p.Answered {
 			continue
@@ -364,12 +364,12 @@ func (t *transaction) saveAnswers(ctx context.Context, r *row) error {
 
 // Answers are written like a row that has nothing else.
 
-func encodeAnswers(answers []checkpoint.Answer) ([]byte, error) {
+func encodeAnswers(answers []runs.Reply) ([]byte, error) {
 	r := storekit.Row{Answers: answers}
 	return r.Encode()
 }
 
-func decodeAnswers(data []byte) ([]checkpoint.Answer, error) {
+func decodeAnswers(data []byte) ([]runs.Reply, error) {
 	r, err := storekit.DecodeRow(data)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // fixed are the columns of a row that nothing but a write of the whole row changes. The sum of the data covers them, and
@@ -73,7 +73,7 @@ func decodeRow(data []byte, no int64, f *fixed) (*storekit.Row, error) {
 				return nil, other
 			}
 		}
-		return nil, fmt.Errorf("%w: a column of it: %w", checkpoint.ErrBadRow, err)
+		return nil, fmt.Errorf("%w: a column of it: %w", runs.ErrUnreadable, err)
 	}
 	return storekit.DecodeRow(whole)
 }

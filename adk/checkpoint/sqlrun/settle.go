@@ -5,12 +5,12 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Settle says what has become of the run and gives the lease back.
-func (l *lease) Settle(ctx context.Context, settlement checkpoint.Settlement) error {
+func (l *lease) Settle(ctx context.Context, settlement runs.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (l *lease) Settle(ctx context.Context, settlement checkpoint.Settlement) er
 		r.nonce = nonce
 		return t.settle(ctx, r, settlement)
 	})
-	if err == nil || errors.Is(err, checkpoint.ErrLeaseLost) {
+	if err == nil || errors.Is(err, runs.ErrLeaseLost) {
 		l.Abandon()
 	}
 	if err == nil {
@@ -38,7 +38,7 @@ func (l *lease) Settle(ctx context.Context, settlement checkpoint.Settlement) er
 	return err
 }
 
-func (t *transaction) settle(ctx context.Context, r *row, s checkpoint.Settlement) error {
+func (t *transaction) settle(ctx context.Context, r *row, s runs.Settlement) error {
 	parent, answer, answers := r.ParentAnswer(s)
 	if err := r.Settle(s, t.retention, r.now); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (t *transaction) settle(ctx context.Context, r *row, s checkpoint.Settlemen
 }
 
 // submitChild makes a run that another one waits for. One that exists keeps all but the question that it answers.
-func (t *transaction) submitChild(ctx context.Context, child checkpoint.ChildRun) error {
+func (t *transaction) submitChild(ctx context.Context, child runs.Child) error {
 	r, err := t.lock(ctx, child.ID)
 	switch {
 	case err != nil:
@@ -80,17 +80,17 @@ func (t *transaction) submitChild(ctx context.Context, child checkpoint.ChildRun
 }
 
 // settleValues changes checkpoint, result and journal as the settlement says.
-func (t *transaction) settleValues(ctx context.Context, r *row, s checkpoint.Settlement) (err error) {
+func (t *transaction) settleValues(ctx context.Context, r *row, s runs.Settlement) (err error) {
 	switch {
 	case s.Checkpoint != nil:
 		err = t.set(ctx, r, checkpointValue, s.Checkpoint)
-	case s.Status == checkpoint.Done:
+	case s.Status == runs.Done:
 		err = t.unset(ctx, r, checkpointValue)
 	}
 	if err != nil {
 		return err
 	}
-	if s.Status == checkpoint.Done {
+	if s.Status == runs.Done {
 		err = t.set(ctx, r, resultValue, r.Row.Result)
 	} else {
 		err = t.unset(ctx, r, resultValue)
@@ -102,9 +102,9 @@ func (t *transaction) settleValues(ctx context.Context, r *row, s checkpoint.Set
 }
 
 // answerParent gives the parent of a run that has ended its answer. One that does not wait for it any more gets none.
-func (t *transaction) answerParent(ctx context.Context, id string, answer checkpoint.Answer) error {
+func (t *transaction) answerParent(ctx context.Context, id string, answer runs.Reply) error {
 	r, err := t.lock(ctx, id)
-	if err != nil || r == nil || r.Answer([]checkpoint.Answer{answer}, r.now) != nil {
+	if err != nil || r == nil || r.Reply([]runs.Reply{answer}, r.now) != nil {
 		return err
 	}
 	return t.save(ctx, r)

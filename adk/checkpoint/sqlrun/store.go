@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Config configures a [Store].
@@ -27,7 +27,7 @@ type Config struct {
 	// AutoMigrate has New call [Store.Migrate].
 	AutoMigrate bool
 	// Retention sets the time for which runs are kept.
-	Retention checkpoint.Retention
+	Retention runs.Retention
 	// SweepEvery is the interval at which expired runs are removed when others are settled, up to 100 of them. The default
 	// is a minute; negative is never.
 	SweepEvery time.Duration
@@ -40,7 +40,7 @@ type Config struct {
 	Now string
 	// Announce is called after runs of a queue and an agent have become due, for example to wake other processes, which
 	// then call [Store.WakeUp]. It must not block. Local waiters are woken without it.
-	Announce func(checkpoint.Due)
+	Announce func(runs.Due)
 	// AnnounceStop is called after a request to stop a run was written, with the number of its row, so that the process that
 	// holds the run hears of it at once and calls [Store.LookForStop]. It must not block. A run of this process hears of it
 	// without.
@@ -50,7 +50,7 @@ type Config struct {
 	HearsStops func() bool
 }
 
-// Store is a checkpoint.RunStore in an SQL database. It sees and writes the runs of one tenant.
+// Store is a runs.Store in an SQL database. It sees and writes the runs of one tenant.
 type Store struct {
 	*engine
 	// name is the tenant, and tenant its key.
@@ -62,10 +62,10 @@ type engine struct {
 	db, reads *sql.DB
 	dialect   Dialect
 	writer    *writer
-	retention checkpoint.Retention
+	retention runs.Retention
 	patience  time.Duration
 	answerIn  time.Duration
-	announce  func(checkpoint.Due)
+	announce  func(runs.Due)
 	// announceStop tells other processes of a request to stop; nil if they look themselves.
 	announceStop func(row int64)
 
@@ -87,8 +87,8 @@ type engine struct {
 }
 
 var (
-	_ checkpoint.RunStore = (*Store)(nil)
-	_ checkpoint.Waker    = (*Store)(nil)
+	_ runs.Store = (*Store)(nil)
+	_ runs.Waker = (*Store)(nil)
 )
 
 // New makes a store of the tenant "". It fails if the tables are missing or of another version, unless it may migrate.
@@ -159,5 +159,5 @@ func (e *engine) sql(template string) string {
 	return s
 }
 
-// EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
+// EventRetention is for how long the events of a run stay after its end: see runs.Retention.
 func (s *Store) EventRetention() time.Duration { return s.retention.ForEvents() }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // sweptAtOnce is the number of runs that are removed in one transaction.
@@ -30,7 +30,7 @@ func (s *Store) Remove(ctx context.Context, id string, force bool) error {
 }
 
 // Sweep removes runs of the tenant that have expired.
-func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
+func (s *Store) Sweep(ctx context.Context, limit int) (swept runs.Swept, err error) {
 	if any, err := s.hasExpired(ctx); err != nil || !any {
 		return swept, err
 	}

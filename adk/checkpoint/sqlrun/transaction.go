@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"hash/fnv"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // transaction is one attempt to change runs of a tenant. Locks are taken in this order: rows of runs as they are met,
@@ -18,7 +18,7 @@ type transaction struct {
 	// attempt counts from 0. An earlier one may have been committed without an answer.
 	attempt int
 	// woken are the runs that became due.
-	woken []checkpoint.Due
+	woken []runs.Due
 }
 
 // change does something in a transaction. It is tried again if the database could not do it.
@@ -27,7 +27,7 @@ func (s *Store) change(ctx context.Context, doing, id string,
 	if err := ctx.Err(); err != nil {
 		return storekit.Failed(doing, id, err)
 	}
-	var woken []checkpoint.Due
+	var woken []runs.Due
 	err := s.retry(ctx, func(ctx context.Context, attempt int) error {
 		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {

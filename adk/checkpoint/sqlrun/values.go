@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // valueKind is a value that is kept of a run in {vals}; of a row, the sum of those that there are.
@@ -56,7 +56,7 @@ const recordKind = 0
 func checkValue(id string, data []byte, no int64, kind valueKind) ([]byte, error) {
 	value, err := storekit.CheckSum(data, no, int64(kind))
 	if err != nil {
-		return nil, storekit.NewRowError(id, fmt.Errorf("%w: a value: %w", checkpoint.ErrBadRow, err))
+		return nil, storekit.NewRowError(id, fmt.Errorf("%w: a value: %w", runs.ErrUnreadable, err))
 	}
 	return value, nil
 }
@@ -65,7 +65,7 @@ func checkValue(id string, data []byte, no int64, kind valueKind) ([]byte, error
 func checkRecord(id string, data []byte, no int64, n int) ([]byte, error) {
 	record, err := storekit.CheckSum(data, no, recordKind)
 	if err != nil {
-		return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", n, id, checkpoint.ErrJournalDamaged, err)
+		return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", n, id, runs.ErrDamaged, err)
 	}
 	return record, nil
 }
@@ -257,11 +257,11 @@ func (s *Store) ReadRecordsFrom(ctx context.Context, checkPointID string, from i
 }
 
 // ListCheckPoints yields the IDs that begin with a prefix. It yields those that exist when the loop begins.
-func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[checkpoint.Info, error] {
-	return func(yield func(checkpoint.Info, error) bool) {
+func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[runs.Listed, error] {
+	return func(yield func(runs.Listed, error) bool) {
 		infos, err := s.saved(ctx, prefix)
 		if err != nil {
-			yield(checkpoint.Info{}, err)
+			yield(runs.Listed{}, err)
 			return
 		}
 		for _, info := range infos {
@@ -273,7 +273,7 @@ func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[ch
 }
 
 // saved returns the IDs that have a checkpoint or a journal, in their order, which is not that of the keys.
-func (s *Store) saved(ctx context.Context, prefix string) (infos []checkpoint.Info, err error) {
+func (s *Store) saved(ctx context.Context, prefix string) (infos []runs.Listed, err error) {
 	from, to := prefixRange(prefix)
 	err = s.read(ctx, "list", prefix, func(ctx context.Context) error {
 		infos = nil
@@ -300,11 +300,11 @@ func (s *Store) saved(ctx context.Context, prefix string) (infos []checkpoint.In
 				id = r.Run.ID
 			}
 			if strings.HasPrefix(id, prefix) {
-				infos = append(infos, checkpoint.Info{ID: id, Modified: at(updated)})
+				infos = append(infos, runs.Listed{ID: id, Modified: at(updated)})
 			}
 		}
 		return rows.Err()
 	})
-	slices.SortFunc(infos, func(a, b checkpoint.Info) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(infos, func(a, b runs.Listed) int { return strings.Compare(a.ID, b.ID) })
 	return infos, err
 }

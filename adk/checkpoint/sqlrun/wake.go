@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // sleepers are who waits for runs that become due.
@@ -15,14 +15,14 @@ type sleepers struct {
 }
 
 type sleeper struct {
-	due  checkpoint.Due
+	due  runs.Due
 	woke chan struct{}
 }
 
 // Wake returns a channel that receives when runs that a query finds may have become due in this process, and wherever
 // the store hears of it. It may receive for nothing, and miss some: who waits looks now and then anyway. Signals that
 // are not received become one. It ends with the context, and is not closed.
-func (s *Store) Wake(ctx context.Context, due checkpoint.Due) <-chan struct{} {
+func (s *Store) Wake(ctx context.Context, due runs.Due) <-chan struct{} {
 	sl := &sleeper{due: due, woke: make(chan struct{}, 1)}
 	z := &s.sleepers
 	z.mu.Lock()
@@ -40,7 +40,7 @@ func (s *Store) Wake(ctx context.Context, due checkpoint.Due) <-chan struct{} {
 }
 
 // WakeUp wakes those in this process who wait for runs of these queues and agents; none means all.
-func (s *Store) WakeUp(due checkpoint.Due) {
+func (s *Store) WakeUp(due runs.Due) {
 	s.sleepers.mu.Lock()
 	defer s.sleepers.mu.Unlock()
 	for sl := range s.sleepers.all {
@@ -60,7 +60,7 @@ func overlap(a, b []string) bool {
 }
 
 // wake notifies the workers of this process and of others that a run is due.
-func (s *Store) wake(due checkpoint.Due) {
+func (s *Store) wake(due runs.Due) {
 	s.WakeUp(due)
 	if s.announce != nil {
 		s.announce(due)

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // way is how the runs of a query are found: by an index that has them in the order of lists, of the runs themselves or of a
@@ -45,7 +45,7 @@ const enough = 300
 
 // waysTo chooses how to find the runs of a query, for each status. The key and the parent come first; of several tags,
 // questions and the agent, those that the fewest runs of the status have.
-func (s *Store) waysTo(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]way, error) {
+func (s *Store) waysTo(ctx context.Context, q runs.Query) (map[runs.Status]way, error) {
 	var all []way
 	switch {
 	case q.Key != "":
@@ -61,7 +61,7 @@ func (s *Store) waysTo(ctx context.Context, q checkpoint.Query) (map[checkpoint.
 	if len(all) == 0 {
 		all = []way{{index: "runs_updated"}}
 	}
-	ways := map[checkpoint.Status]way{}
+	ways := map[runs.Status]way{}
 	for _, status := range anyStatus(q) {
 		best, fewest := all[0], enough+1
 		for _, w := range all {
@@ -85,7 +85,7 @@ func (s *Store) waysTo(ctx context.Context, q checkpoint.Query) (map[checkpoint.
 
 // waysBeside are those by the tables beside the runs. A run has one row there: of several questions of a kind, or that wait
 // for one person, the first one counts.
-func waysBeside(q checkpoint.Query) (ways []way) {
+func waysBeside(q runs.Query) (ways []way) {
 	const table = "{asks}"
 	switch {
 	case q.WaitingFor != "" && q.Kind != "":
@@ -106,7 +106,7 @@ func waysBeside(q checkpoint.Query) (ways []way) {
 }
 
 // upToEnough counts the runs of a status by a way, but not further than enough.
-func (s *Store) upToEnough(ctx context.Context, w way, status checkpoint.Status) (n int, err error) {
+func (s *Store) upToEnough(ctx context.Context, w way, status runs.Status) (n int, err error) {
 	args, numbers := []any{s.tenant, string(status)}, []any{}
 	for _, v := range w.values {
 		args = append(args, encode(v))

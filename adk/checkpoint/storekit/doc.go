@@ -1,4 +1,4 @@
-// Package storekit is for those who write a store of runs, a checkpoint.RunStore, on a database of theirs. It has what
+// Package storekit is for those who write a store of runs, a runs.Store, on a database of theirs. It has what
 // is the same in every store: the states of a run and their transitions ([Row]), lists ([Listing]), and the errors.
 //
 // A store keeps for each run a row, a checkpoint and a journal. To change a run it gets the row for itself, by a lock,

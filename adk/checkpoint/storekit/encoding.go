@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // rowVersion is that of the rows which are written. It grows with every member that an older release must not drop: that
@@ -75,29 +75,29 @@ func sumOf(data []byte) []byte {
 // checkSum refuses a row that is not what was written.
 func checkSum(data []byte) error {
 	if !strings.HasPrefix(string(data[:min(len(data), len(beforeSum))]), beforeSum) || len(data) < behindSum {
-		return fmt.Errorf("%w: it is damaged, or was written by an older Weft: remove the run", ErrBadRow)
+		return fmt.Errorf("%w: it is damaged, or was written by an older Weft: remove the run", runs.ErrUnreadable)
 	}
 	if hex.EncodeToString(sumOf(data)) != string(data[len(beforeSum):behindSum]) {
-		return fmt.Errorf("%w: its sum is wrong", ErrBadRow)
+		return fmt.Errorf("%w: its sum is wrong", runs.ErrUnreadable)
 	}
 	return nil
 }
 
-// DecodeRow reads what [Row.Encode] wrote. The error matches [ErrBadRow].
+// DecodeRow reads what [Row.Encode] wrote. The error matches [runs.ErrUnreadable].
 func DecodeRow(data []byte) (*Row, error) {
 	if err := checkSum(data); err != nil {
 		return nil, err
 	}
 	var s savedRow
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBadRow, err)
+		return nil, fmt.Errorf("%w: %w", runs.ErrUnreadable, err)
 	}
 	if s.Version > rowVersion {
-		return nil, fmt.Errorf("%w: %w: it has version %d, and at most version %d is known", ErrBadRow, core.ErrNewerFormat,
+		return nil, fmt.Errorf("%w: %w: it has version %d, and at most version %d is known", runs.ErrUnreadable, runs.ErrNewerFormat,
 			s.Version, rowVersion)
 	}
 	r := &Row{ParentPoint: string(s.ParentPoint), Born: s.Born, TTL: s.TTL, Taken: s.Taken, TakenSteps: s.TakenSteps,
-		Result: s.Result, Run: RunInfo{
+		Result: s.Result, Run: runs.Info{
 			ID: string(s.ID), Agent: string(s.Agent), Queue: string(s.Queue), Parent: string(s.Parent), Key: string(s.Key),
 			Status: s.Status, Token: s.Token, Owner: string(s.Owner), LeaseUntil: time.Time(s.LeaseUntil), Priority: s.Priority,
 			Attempts: s.Attempts, Retries: s.Retries, Steps: s.Steps, Bytes: s.Bytes, Created: time.Time(s.Created),
@@ -111,7 +111,7 @@ func DecodeRow(data []byte) (*Row, error) {
 		}
 	}
 	for _, q := range s.Waiting {
-		p := WaitPoint{ID: string(q.ID), Address: string(q.Address), Kind: string(q.Kind), Summary: string(q.Summary),
+		p := runs.Question{ID: string(q.ID), Address: string(q.Address), Kind: string(q.Kind), Summary: string(q.Summary),
 			Info: q.Info, Truncated: q.Truncated, Optional: q.Optional, Since: time.Time(q.Since), Expires: time.Time(q.Expires),
 			Answered: q.Answered}
 		for _, whom := range q.For {
@@ -120,10 +120,10 @@ func DecodeRow(data []byte) (*Row, error) {
 		r.Run.Waiting = append(r.Run.Waiting, p)
 	}
 	for _, a := range s.Answers {
-		r.Answers = append(r.Answers, Answer{Point: string(a.Point), Data: a.Data, JSON: a.JSON, By: string(a.By), At: time.Time(a.At)})
+		r.Answers = append(r.Answers, runs.Reply{Point: string(a.Point), Data: a.Data, JSON: a.JSON, By: string(a.By), At: time.Time(a.At)})
 	}
 	if stop := s.Stopping; stop != nil {
-		r.Stopping = &StopRequest{Immediate: stop.Immediate, Timeout: stop.Timeout, Reason: string(stop.Reason),
+		r.Stopping = &runs.StopRequest{Immediate: stop.Immediate, Timeout: stop.Timeout, Reason: string(stop.Reason),
 			By: string(stop.By), Children: stop.Children}
 	}
 	return r, nil
@@ -140,7 +140,7 @@ type savedRow struct {
 	Parent      text            `json:"parent,omitempty"`
 	ParentPoint text            `json:"parent_point,omitempty"`
 	Key         text            `json:"key,omitempty"`
-	Status      Status          `json:"status,omitempty"`
+	Status      runs.Status     `json:"status,omitempty"`
 	Token       uint64          `json:"token,omitempty"`
 	Owner       text            `json:"owner,omitempty"`
 	LeaseUntil  moment          `json:"lease_until,omitzero"`
@@ -154,7 +154,7 @@ type savedRow struct {
 	WakeAt      moment          `json:"wake_at,omitzero"`
 	Expires     moment          `json:"expires,omitzero"`
 	Deadline    moment          `json:"deadline,omitzero"`
-	Usage       core.RunUsage   `json:"usage,omitzero"`
+	Usage       runs.Usage      `json:"usage,omitzero"`
 	Build       text            `json:"build,omitempty"`
 	Trace       text            `json:"trace,omitempty"`
 	Error       text            `json:"error,omitempty"`
@@ -162,7 +162,7 @@ type savedRow struct {
 	Waiting     []savedPoint    `json:"waiting,omitempty"`
 	Born        uint64          `json:"born,omitempty"`
 	TTL         time.Duration   `json:"ttl,omitempty"`
-	Taken       Status          `json:"taken,omitempty"`
+	Taken       runs.Status     `json:"taken,omitempty"`
 	TakenSteps  int             `json:"taken_steps,omitempty"`
 	Answers     []savedAnswer   `json:"answers,omitempty"`
 	Result      []byte          `json:"result,omitempty"`

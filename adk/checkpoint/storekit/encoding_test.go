@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // fill gives every field of a value one that is not zero, so that a field which is not written is missed.
@@ -20,7 +22,7 @@ func fill(v reflect.Value) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.UnixMicro(1_700_000_000_123_456)))
 		return
-	case Status:
+	case runs.Status:
 		v.SetString("waiting")
 		return
 	case json.RawMessage:
@@ -81,7 +83,7 @@ func TestRow_ZeroValuesStayZero(t *testing.T) {
 func TestDecodeRow_SaysWhatIsDamaged(t *testing.T) {
 	for _, data := range []string{"", "{", `{"born":"x"}`, `{"created":"then"}`, `[]`} {
 		_, err := DecodeRow([]byte(data))
-		require.ErrorIs(t, err, ErrBadRow, data)
+		require.ErrorIs(t, err, runs.ErrUnreadable, data)
 	}
 }
 
@@ -110,7 +112,7 @@ func TestDecodeRow_NoDamageIsAnotherRow(t *testing.T) {
 			continue
 		}
 		_, err := DecodeRow(data)
-		require.ErrorIs(t, err, ErrBadRow, "%q", data)
+		require.ErrorIs(t, err, runs.ErrUnreadable, "%q", data)
 	}
 }
 
@@ -150,7 +152,7 @@ func TestDecodeRow_ReadsTheRowOfEveryRelease(t *testing.T) {
 	require.Contains(t, string(data), `"v":1`)
 	got, err := DecodeRow(data)
 	require.NoError(t, err)
-	require.Equal(t, []any{"a\x00%é\xff", Status("waiting"), uint64(7)}, []any{got.Run.ID, got.Run.Status, got.Run.Token})
+	require.Equal(t, []any{"a\x00%é\xff", runs.Status("waiting"), uint64(7)}, []any{got.Run.ID, got.Run.Status, got.Run.Token})
 	again, err := got.Encode() // nothing of it is lost
 	require.NoError(t, err)
 	require.JSONEq(t, string(data), string(again))

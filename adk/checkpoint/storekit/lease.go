@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // Reads is what a [Lease] reads its run with: the store.
@@ -12,27 +14,27 @@ type Reads interface {
 	ReadRecords(ctx context.Context, id string) ([][]byte, error)
 }
 
-// Lease is the part of a checkpoint.Lease that is the same in every store: which run was taken, reading it, and the
+// Lease is the part of a runs.Lease that is the same in every store: which run was taken, reading it, and the
 // requests to stop it. A store embeds it in a type of its own that adds what writes. It is safe for concurrent use.
 type Lease struct {
 	token  uint64
 	ttl    time.Duration
-	before RunInfo
+	before runs.Info
 	reads  Reads
 	// stops has the last request to stop that was not received.
-	stops chan StopRequest
+	stops chan runs.StopRequest
 	// notify is called with requests to stop, nil while nobody wants that.
-	notify atomic.Pointer[func(StopRequest)]
+	notify atomic.Pointer[func(runs.StopRequest)]
 }
 
 // NewLease makes the lease that [Row.Acquire] has given out, with what that returned. isNew says that the run was made by
 // taking it. A request to stop that the row has is delivered.
-func NewLease(r *Row, before RunInfo, isNew bool, reads Reads) *Lease {
+func NewLease(r *Row, before runs.Info, isNew bool, reads Reads) *Lease {
 	if isNew {
 		before.Status = ""
 	}
 	before.Now = r.Run.Updated
-	l := &Lease{token: r.Run.Token, ttl: r.TTL, before: before, reads: reads, stops: make(chan StopRequest, 1)}
+	l := &Lease{token: r.Run.Token, ttl: r.TTL, before: before, reads: reads, stops: make(chan runs.StopRequest, 1)}
 	if r.Stopping != nil {
 		l.Deliver(*r.Stopping)
 	}
@@ -49,14 +51,14 @@ func (l *Lease) Token() uint64 { return l.token }
 func (l *Lease) TTL() time.Duration { return l.ttl }
 
 // Info is the run as it was when it was taken.
-func (l *Lease) Info() RunInfo { return l.before }
+func (l *Lease) Info() runs.Info { return l.before }
 
 // Stops delivers the last request to stop the run.
-func (l *Lease) Stops() <-chan StopRequest { return l.stops }
+func (l *Lease) Stops() <-chan runs.StopRequest { return l.stops }
 
 // NotifyStops has f called with each request to stop, also with one that came before, in a goroutine of its own. Stops
 // delivers nothing from then on. A program that holds many runs saves a goroutine for each.
-func (l *Lease) NotifyStops(f func(StopRequest)) {
+func (l *Lease) NotifyStops(f func(runs.StopRequest)) {
 	l.notify.Store(&f)
 	if len(l.stops) > 0 {
 		l.call()
@@ -79,7 +81,7 @@ func (l *Lease) call() {
 }
 
 // Deliver passes on a request to stop. One that was not received gives way.
-func (l *Lease) Deliver(stop StopRequest) {
+func (l *Lease) Deliver(stop runs.StopRequest) {
 	defer l.call()
 	for {
 		select {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // ErrBadCursor is the error of a query whose After was not made by checkpoint.Cursor.
@@ -15,13 +17,13 @@ var ErrBadCursor = errors.New("list runs: the cursor is none of this store: take
 
 // Listing is a query with its cursor.
 type Listing struct {
-	Query
+	runs.Query
 	updated time.Time
 	id      string
 }
 
 // NewListing reads the cursor.
-func NewListing(q Query) (l Listing, err error) {
+func NewListing(q runs.Query) (l Listing, err error) {
 	l.Query = q
 	if q.After == "" {
 		return l, nil
@@ -36,7 +38,7 @@ func NewListing(q Query) (l Listing, err error) {
 }
 
 // Matches reports whether the run is to be listed.
-func (l *Listing) Matches(i *RunInfo) bool {
+func (l *Listing) Matches(i *runs.Info) bool {
 	if l.After != "" && !(i.Updated.Before(l.updated) || i.Updated.Equal(l.updated) && i.ID > l.id) {
 		return false
 	}
@@ -61,12 +63,12 @@ func (l *Listing) Matches(i *RunInfo) bool {
 }
 
 // asks reports whether a question is one that the query looks for.
-func (l *Listing) asks(p WaitPoint) bool {
+func (l *Listing) asks(p runs.Question) bool {
 	return !p.Answered && (l.Kind == "" || l.Kind == p.Kind) && (l.WaitingFor == "" || slices.Contains(p.For, l.WaitingFor))
 }
 
 // InOrder sorts runs as they are listed: the one updated last first.
-func InOrder(a, b RunInfo) int {
+func InOrder(a, b runs.Info) int {
 	if c := b.Updated.Compare(a.Updated); c != 0 {
 		return c
 	}
@@ -75,16 +77,16 @@ func InOrder(a, b RunInfo) int {
 
 // List is the List of a store that finds the runs of a query by looking at all of them.
 func List(
-	ctx context.Context, q Query, find func(ctx context.Context, l *Listing) ([]RunInfo, error),
-) iter.Seq2[RunInfo, error] {
-	return func(yield func(RunInfo, error) bool) {
+	ctx context.Context, q runs.Query, find func(ctx context.Context, l *Listing) ([]runs.Info, error),
+) iter.Seq2[runs.Info, error] {
+	return func(yield func(runs.Info, error) bool) {
 		l, err := NewListing(q)
-		var found []RunInfo
+		var found []runs.Info
 		if err == nil {
 			found, err = find(ctx, &l)
 		}
 		if err != nil {
-			yield(RunInfo{}, err)
+			yield(runs.Info{}, err)
 			return
 		}
 		slices.SortFunc(found, InOrder)
@@ -93,7 +95,7 @@ func List(
 				return
 			}
 			if err := ctx.Err(); err != nil {
-				yield(RunInfo{}, Failed("list", info.ID, err))
+				yield(runs.Info{}, Failed("list", info.ID, err))
 				return
 			}
 			if !yield(info, nil) {
@@ -105,10 +107,10 @@ func List(
 
 // Count is the Count of such a store.
 func Count(
-	ctx context.Context, q Query, find func(ctx context.Context, l *Listing) ([]RunInfo, error),
-) (map[Status]int64, error) {
+	ctx context.Context, q runs.Query, find func(ctx context.Context, l *Listing) ([]runs.Info, error),
+) (map[runs.Status]int64, error) {
 	q.After, q.Limit = "", 0
-	counts := map[Status]int64{}
+	counts := map[runs.Status]int64{}
 	for info, err := range List(ctx, q, find) {
 		if err != nil {
 			return counts, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // Bounds of what is kept of a run.
@@ -20,11 +20,11 @@ const (
 )
 
 // Row is what a store keeps of a run besides its checkpoint and its journal. Its methods are the transitions of
-// [Status], and all that a store decides about a run: they read no clock, do no I/O and lock nothing. Whoever calls
+// [runs.Status], and all that a store decides about a run: they read no clock, do no I/O and lock nothing. Whoever calls
 // them has the row for itself and writes it back if they succeed.
 type Row struct {
 	// Run is shown to everybody. Its Tenant is set by who lists it.
-	Run RunInfo
+	Run runs.Info
 	// ParentPoint is the question of the parent that waits for the run.
 	ParentPoint string
 	// Born grows from run to run: the order in which runs of one key are executed. Row.Info puts it into the RunInfo;
@@ -32,21 +32,21 @@ type Row struct {
 	Born uint64
 	TTL  time.Duration
 	// Taken is the status that the run had when its lease was taken, and TakenSteps how many records it had.
-	Taken      Status
+	Taken      runs.Status
 	TakenSteps int
-	Answers    []Answer
+	Answers    []runs.Reply
 	Result     []byte
 	// Stopping is a request to stop that the holder of the lease has not settled yet.
-	Stopping *StopRequest
+	Stopping *runs.StopRequest
 }
 
 // New makes a run that is ready.
-func New(id string, n NewRun, born uint64, now time.Time) (*Row, error) {
+func New(id string, n runs.Spec, born uint64, now time.Time) (*Row, error) {
 	if err := checkTags(id, n.Tags); err != nil {
 		return nil, err
 	}
-	r := &Row{Born: born, ParentPoint: n.ParentPoint, Run: RunInfo{ID: id, Agent: n.Agent, Queue: n.Queue, Parent: n.Parent,
-		Key: n.Key, Status: core.RunReady, Tags: maps.Clone(n.Tags), Priority: n.Priority, Deadline: n.Deadline, Build: n.Build,
+	r := &Row{Born: born, ParentPoint: n.ParentPoint, Run: runs.Info{ID: id, Agent: n.Agent, Queue: n.Queue, Parent: n.Parent,
+		Key: n.Key, Status: runs.Ready, Tags: maps.Clone(n.Tags), Priority: n.Priority, Deadline: n.Deadline, Build: n.Build,
 		Trace: n.Trace, Created: now, Updated: now, WakeAt: n.NotBefore}}
 	if r.Run.WakeAt.IsZero() {
 		r.Run.WakeAt = now
@@ -74,7 +74,7 @@ func checkTags(id string, tags map[string]string) error {
 }
 
 // ttlOf returns the TTL of a request: the default without one, and no less than a second.
-func ttlOf(req LeaseRequest) time.Duration {
+func ttlOf(req runs.LeaseRequest) time.Duration {
 	if req.TTL <= 0 {
 		return defaultTTL
 	}
@@ -86,14 +86,14 @@ func (r *Row) Held(now time.Time) bool { return r.Run.Owner != "" && now.Before(
 
 // Busy returns the error for a caller that asks for a run that is held.
 func (r *Row) Busy() error {
-	return &core.BusyError{ID: r.Run.ID, Owner: r.Run.Owner, Until: r.Run.LeaseUntil, Token: r.Run.Token}
+	return &runs.BusyError{ID: r.Run.ID, Owner: r.Run.Owner, Until: r.Run.LeaseUntil, Token: r.Run.Token}
 }
 
 // Refuse returns an error about the run, with its present information.
-func (r *Row) Refuse(err error) error { return &core.RunError{Err: err, Info: r.Info()} }
+func (r *Row) Refuse(err error) error { return &runs.Error{Err: err, Info: r.Info()} }
 
 // Info returns a copy of what callers may see of the run.
-func (r *Row) Info() RunInfo {
+func (r *Row) Info() runs.Info {
 	i := r.Run
 	i.Born = r.Born
 	i.Tags = maps.Clone(i.Tags)
@@ -102,14 +102,14 @@ func (r *Row) Info() RunInfo {
 }
 
 // Acquire takes the lease, and returns the run as it was before.
-func (r *Row) Acquire(token uint64, req LeaseRequest, now time.Time) (before RunInfo, err error) {
+func (r *Row) Acquire(token uint64, req runs.LeaseRequest, now time.Time) (before runs.Info, err error) {
 	if r.Held(now) && !req.Steal {
 		return before, r.Busy()
 	}
 	before = r.Info()
 	r.Taken, r.TakenSteps, r.TTL = r.Run.Status, r.Run.Steps, ttlOf(req)
-	if r.Run.Status == core.RunReady {
-		r.Run.Status = core.RunRunning
+	if r.Run.Status == runs.Ready {
+		r.Run.Status = runs.Running
 	}
 	owner := req.Owner
 	if owner == "" {
@@ -135,19 +135,19 @@ func (r *Row) Appended(size int, now time.Time) {
 	}
 	r.Run.Steps++
 	r.Run.Bytes += int64(size)
-	r.Run.Status, r.Run.Expires = core.RunRunning, time.Time{} // what runs does not expire, also when its holder dies
+	r.Run.Status, r.Run.Expires = runs.Running, time.Time{} // what runs does not expire, also when its holder dies
 	r.Run.Updated = now
 	r.Renew(now)
 }
 
 // Settle gives the lease back. Checkpoint and journal are the caller's to change.
-func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
+func (r *Row) Settle(s runs.Settlement, kept runs.Retention, now time.Time) error {
 	if s.Status == "" {
 		r.release(s.WakeAt, kept, now)
 		return nil
 	}
 	switch s.Status {
-	case core.RunReady, core.RunWaiting, core.RunPaused, core.RunDone, core.RunFailed:
+	case runs.Ready, runs.Waiting, runs.Paused, runs.Done, runs.Failed:
 	default:
 		return Failed("settle", r.Run.ID, fmt.Errorf("it cannot be settled as %q", s.Status))
 	}
@@ -156,20 +156,20 @@ func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
 	r.Run.Attempts, r.Answers = 0, nil
 	r.Run.Status, r.Run.Error, r.Run.WakeAt, r.Run.Updated = s.Status, s.Err, s.WakeAt, now
 	r.Run.Waiting, r.Result = nil, nil
-	if s.Usage != (core.RunUsage{}) {
+	if s.Usage != (runs.Usage{}) {
 		r.Run.Usage = s.Usage
 	}
-	if s.Status == core.RunReady && s.Err != "" {
+	if s.Status == runs.Ready && s.Err != "" {
 		r.Run.Retries++
 	} else {
 		r.Run.Retries = 0
 	}
 	switch s.Status {
-	case core.RunWaiting:
+	case runs.Waiting:
 		r.Run.Waiting = askedPoints(s.Waiting)
-	case core.RunDone:
+	case runs.Done:
 		r.Result = Owned(s.Result)
-	case core.RunReady:
+	case runs.Ready:
 		if s.WakeAt.IsZero() {
 			r.Run.WakeAt = now
 		}
@@ -182,7 +182,7 @@ func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
 	if keep > 0 {
 		r.Run.Expires = now.Add(keep)
 	}
-	if stop != nil && (s.Status == core.RunReady || s.Status == core.RunWaiting) { // its holder did not heed it
+	if stop != nil && (s.Status == runs.Ready || s.Status == runs.Waiting) { // its holder did not heed it
 		return r.Stop(*stop, kept, now)
 	}
 	return nil
@@ -190,18 +190,18 @@ func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
 
 // Progressed marks the run as running when the holder has appended records without a call of [Row.Appended].
 func (r *Row) Progressed() {
-	r.Run.Status, r.Run.Expires = core.RunRunning, time.Time{}
+	r.Run.Status, r.Run.Expires = runs.Running, time.Time{}
 	r.TakenSteps = -1
 }
 
 // release gives the lease back and changes nothing else. A run that became ready while it was held, by an answer or
 // because it was continued, stays so. A request to stop that its holder did not heed pauses it. wakeAt is the time from which
 // a worker takes it; zero leaves the time it had, and means at once for a run that was being executed.
-func (r *Row) release(wakeAt time.Time, kept Retention, now time.Time) {
-	if r.Run.Steps == r.TakenSteps && r.Taken != "" && r.Run.Status != core.RunReady {
+func (r *Row) release(wakeAt time.Time, kept runs.Retention, now time.Time) {
+	if r.Run.Steps == r.TakenSteps && r.Taken != "" && r.Run.Status != runs.Ready {
 		r.Run.Status = r.Taken
 	}
-	if !wakeAt.IsZero() || r.Run.Status == core.RunRunning {
+	if !wakeAt.IsZero() || r.Run.Status == runs.Running {
 		r.Run.WakeAt = wakeAt
 	}
 	r.Run.Attempts = max(r.Run.Attempts-1, 0)
@@ -218,7 +218,7 @@ func (r *Row) free() { r.Run.Owner, r.Run.LeaseUntil, r.Stopping = "", time.Time
 // AskedAgain updates the question at which the parent of the run waits for it. Stores call it when a parent that was resumed
 // for something else meanwhile submits its child once more, under another question. It reports whether the row has changed.
 // Rule distributed/D8.
-func (r *Row) AskedAgain(n NewRun) bool {
+func (r *Row) AskedAgain(n runs.Spec) bool {
 	if n.Parent == "" || n.Parent != r.Run.Parent || n.ParentPoint == r.ParentPoint {
 		return false
 	}
@@ -228,7 +228,7 @@ func (r *Row) AskedAgain(n NewRun) bool {
 
 // isLate reports whether a question has expired before its answer came. The end of a child run is never late.
 // Rule distributed/C11.
-func isLate(p *WaitPoint, now time.Time) bool {
+func isLate(p *runs.Question, now time.Time) bool {
 	return !p.Expires.IsZero() && !now.Before(p.Expires) && p.Kind != runQuestion
 }
 
@@ -237,28 +237,28 @@ const runQuestion = "run"
 
 // Answer takes all answers or none. That a run is paused which waits for them changes only that it stays so.
 // Rule distributed/C7.
-func (r *Row) Answer(answers []Answer, now time.Time) error {
-	isWaiting := r.Run.Status == core.RunWaiting || r.Run.Status == core.RunPaused
+func (r *Row) Reply(answers []runs.Reply, now time.Time) error {
+	isWaiting := r.Run.Status == runs.Waiting || r.Run.Status == runs.Paused
 	waiting := slices.Clone(r.Run.Waiting)
 	for _, a := range answers {
 		if err := CheckSize("answer", r.Run.ID, a.Data); err != nil {
 			return err
 		}
-		i := slices.IndexFunc(waiting, func(p WaitPoint) bool { return p.ID == a.Point })
+		i := slices.IndexFunc(waiting, func(p runs.Question) bool { return p.ID == a.Point })
 		switch {
 		case i >= 0 && waiting[i].Answered && !isWaiting: // another caller was faster
-			return r.Refuse(fmt.Errorf("%w; %w", core.ErrAnswered, core.ErrNotWaiting))
+			return r.Refuse(fmt.Errorf("%w; %w", runs.ErrReplied, runs.ErrNotWaiting))
 		case i >= 0 && waiting[i].Answered:
-			return r.Refuse(core.ErrAnswered)
+			return r.Refuse(runs.ErrReplied)
 		case i < 0 || !isWaiting:
-			return r.Refuse(core.ErrNotWaiting)
+			return r.Refuse(runs.ErrNotWaiting)
 		case isLate(&waiting[i], now): // whether or not a worker has looked since
-			return r.Refuse(fmt.Errorf("%w; %w", core.ErrAnswerLate, core.ErrNotWaiting))
+			return r.Refuse(fmt.Errorf("%w; %w", runs.ErrReplyLate, runs.ErrNotWaiting))
 		}
 		waiting[i].Answered = true
 	}
 	if !isWaiting {
-		return r.Refuse(core.ErrNotWaiting)
+		return r.Refuse(runs.ErrNotWaiting)
 	}
 	r.Run.Waiting = waiting
 	for _, a := range answers {
@@ -266,7 +266,7 @@ func (r *Row) Answer(answers []Answer, now time.Time) error {
 		r.Answers = append(slices.Clip(r.Answers), a)
 	}
 	r.Run.Updated = now
-	if r.Run.Status == core.RunWaiting && isAnswered(waiting) { // also while a process holds the run: it is due once the lease ends
+	if r.Run.Status == runs.Waiting && isAnswered(waiting) { // also while a process holds the run: it is due once the lease ends
 		r.wake(now)
 	}
 	return nil
@@ -274,24 +274,24 @@ func (r *Row) Answer(answers []Answer, now time.Time) error {
 
 // isAnswered reports whether a run that waits for these questions can continue.
 // Rule distributed/C8.
-func isAnswered(waiting []WaitPoint) bool {
-	needed := func(p WaitPoint) bool { return !p.Optional && !p.Answered }
+func isAnswered(waiting []runs.Question) bool {
+	needed := func(p runs.Question) bool { return !p.Optional && !p.Answered }
 	return !slices.ContainsFunc(waiting, needed) &&
-		slices.ContainsFunc(waiting, func(p WaitPoint) bool { return p.Answered })
+		slices.ContainsFunc(waiting, func(p runs.Question) bool { return p.Answered })
 }
 
 // wake makes the run ready now. The questions stay: their answers are not used up.
 func (r *Row) wake(now time.Time) {
-	r.Run.Status, r.Run.WakeAt, r.Run.Updated, r.Run.Expires = core.RunReady, now, now, time.Time{}
+	r.Run.Status, r.Run.WakeAt, r.Run.Updated, r.Run.Expires = runs.Ready, now, now, time.Time{}
 }
 
 // Stop asks the holder to stop, or pauses a run that nobody holds: a lease that has ended is taken away, as its holder
 // may be alive and go on.
-func (r *Row) Stop(how StopRequest, kept Retention, now time.Time) error {
+func (r *Row) Stop(how runs.StopRequest, kept runs.Retention, now time.Time) error {
 	switch r.Run.Status {
-	case core.RunDone, core.RunFailed:
-		return r.Refuse(core.ErrRunEnded)
-	case core.RunPaused:
+	case runs.Done, runs.Failed:
+		return r.Refuse(runs.ErrEnded)
+	case runs.Paused:
 		if !r.Held(now) {
 			return nil
 		}
@@ -301,8 +301,8 @@ func (r *Row) Stop(how StopRequest, kept Retention, now time.Time) error {
 		return nil
 	}
 	r.free()
-	r.Run.Status, r.Run.Error, r.Run.Updated, r.Run.Expires = core.RunPaused, how.Reason, now, time.Time{}
-	if keep := kept.For(core.RunPaused); keep > 0 {
+	r.Run.Status, r.Run.Error, r.Run.Updated, r.Run.Expires = runs.Paused, how.Reason, now, time.Time{}
+	if keep := kept.For(runs.Paused); keep > 0 {
 		r.Run.Expires = now.Add(keep)
 	}
 	return nil
@@ -311,15 +311,15 @@ func (r *Row) Stop(how StopRequest, kept Retention, now time.Time) error {
 // Continue makes a paused run ready, or lets it wait on.
 func (r *Row) Continue(now time.Time) error {
 	switch {
-	case r.Run.Status == core.RunPaused && len(r.Run.Waiting) > 0 && !isAnswered(r.Run.Waiting):
-		r.Run.Status, r.Run.Updated, r.Run.Expires = core.RunWaiting, now, time.Time{}
-	case r.Run.Status == core.RunPaused:
+	case r.Run.Status == runs.Paused && len(r.Run.Waiting) > 0 && !isAnswered(r.Run.Waiting):
+		r.Run.Status, r.Run.Updated, r.Run.Expires = runs.Waiting, now, time.Time{}
+	case r.Run.Status == runs.Paused:
 		r.wake(now)
-	case r.Run.Status == core.RunReady || r.Run.Status == core.RunRunning:
+	case r.Run.Status == runs.Ready || r.Run.Status == runs.Running:
 	default:
-		err := core.ErrNotWaiting
-		if r.Run.Status != core.RunWaiting {
-			err = core.ErrRunEnded
+		err := runs.ErrNotWaiting
+		if r.Run.Status != runs.Waiting {
+			err = runs.ErrEnded
 		}
 		return r.Refuse(err)
 	}
@@ -330,14 +330,14 @@ func (r *Row) Continue(now time.Time) error {
 // run that is held it is the end of the lease.
 func (r *Row) DueFrom() (from time.Time, ok bool) {
 	switch r.Run.Status {
-	case core.RunReady:
+	case runs.Ready:
 		return r.Run.WakeAt, true
-	case core.RunRunning:
+	case runs.Running:
 		if r.Run.Owner == "" { // it was given back
 			return r.Run.WakeAt, true
 		}
 		return r.Run.LeaseUntil, true
-	case core.RunWaiting:
+	case runs.Waiting:
 		return r.Run.WakeAt, !r.Run.WakeAt.IsZero()
 	}
 	return from, false
@@ -353,7 +353,7 @@ func (r *Row) DueAt(now time.Time) (since time.Time, due bool) {
 // Rule distributed/D10.
 func (r *Row) BlocksKey() bool {
 	switch r.Run.Status {
-	case core.RunReady, core.RunRunning, core.RunWaiting:
+	case runs.Ready, runs.Running, runs.Waiting:
 		return r.Run.Key != ""
 	}
 	return r.Run.Key != "" && r.Run.Owner != "" // a lease was taken to continue with it
@@ -373,7 +373,7 @@ func (r *Row) Expired(now time.Time) bool {
 }
 
 // IsAmong reports whether the run is one that is looked for.
-func (r *Row) IsAmong(d Due) bool {
+func (r *Row) IsAmong(d runs.Due) bool {
 	return (len(d.Queues) == 0 && r.Run.Queue != OwnQueue || slices.Contains(d.Queues, r.Run.Queue)) &&
 		(len(d.Agents) == 0 || slices.Contains(d.Agents, r.Run.Agent))
 }

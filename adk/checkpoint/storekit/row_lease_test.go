@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // newRow makes a row that is ready.
-func newRow(t *testing.T, n NewRun) *Row {
+func newRow(t *testing.T, n runs.Spec) *Row {
 	t.Helper()
 	r, err := New("run", n, 1, start)
 	require.NoError(t, err)
@@ -20,14 +20,14 @@ func newRow(t *testing.T, n NewRun) *Row {
 // take acquires the lease for a minute.
 func take(t *testing.T, r *Row, token uint64, now time.Time) {
 	t.Helper()
-	_, err := r.Acquire(token, LeaseRequest{Owner: "ana", TTL: time.Minute}, now)
+	_, err := r.Acquire(token, runs.LeaseRequest{Owner: "ana", TTL: time.Minute}, now)
 	require.NoError(t, err)
 }
 
 // Attempts are the lives that came to nothing, in a row: a store gives a run up by them.
 // Rule distributed/Q7.
 func TestRow_AttemptsCountLivesWithoutProgress(t *testing.T) {
-	r := newRow(t, NewRun{})
+	r := newRow(t, runs.Spec{})
 	dead := start
 	for life := 1; life <= 3; life++ {
 		take(t, r, uint64(life), dead)
@@ -39,15 +39,15 @@ func TestRow_AttemptsCountLivesWithoutProgress(t *testing.T) {
 	r.Appended(10, dead)
 	require.Equal(t, 1, r.Run.Attempts, "the second one is progress")
 
-	r = newRow(t, NewRun{})
+	r = newRow(t, runs.Spec{})
 	for life := range 5 { // given back: nobody died
 		take(t, r, uint64(life), start)
 		require.Equal(t, 1, r.Run.Attempts)
-		require.NoError(t, r.Settle(Settlement{}, Retention{}, start))
+		require.NoError(t, r.Settle(runs.Settlement{}, runs.Retention{}, start))
 		require.Zero(t, r.Run.Attempts)
 	}
 	take(t, r, 9, start)
-	require.NoError(t, r.Settle(Settlement{Status: core.RunReady, Err: "failed"}, Retention{}, start))
+	require.NoError(t, r.Settle(runs.Settlement{Status: runs.Ready, Err: "failed"}, runs.Retention{}, start))
 	require.Zero(t, r.Run.Attempts)
 	require.Equal(t, 1, r.Run.Retries)
 }
@@ -55,20 +55,20 @@ func TestRow_AttemptsCountLivesWithoutProgress(t *testing.T) {
 // A lease ends at its time and not before; a sign of life moves the end.
 // Rules distributed/F1, distributed/F3.
 func TestRow_ALeaseLastsAsLongAsItSays(t *testing.T) {
-	r := newRow(t, NewRun{})
+	r := newRow(t, runs.Spec{})
 	take(t, r, 1, start)
 	end := start.Add(time.Minute)
 	require.True(t, r.Held(end.Add(-1)))
 	require.False(t, r.Held(end))
 	require.True(t, r.Holds(1))
 	require.False(t, r.Holds(2))
-	_, err := r.Acquire(2, LeaseRequest{}, end.Add(-1))
-	var busy *core.BusyError
+	_, err := r.Acquire(2, runs.LeaseRequest{}, end.Add(-1))
+	var busy *runs.BusyError
 	require.ErrorAs(t, err, &busy)
-	require.Equal(t, core.BusyError{ID: "run", Owner: "ana", Until: end, Token: 1}, *busy)
+	require.Equal(t, runs.BusyError{ID: "run", Owner: "ana", Until: end, Token: 1}, *busy)
 	r.Renew(end.Add(-1))
 	require.Equal(t, end.Add(time.Minute-1), r.Run.LeaseUntil)
-	before, err := r.Acquire(2, LeaseRequest{Steal: true}, end)
+	before, err := r.Acquire(2, runs.LeaseRequest{Steal: true}, end)
 	require.NoError(t, err)
 	require.Equal(t, "ana", before.Owner)
 	require.False(t, r.Holds(1))
@@ -76,8 +76,8 @@ func TestRow_ALeaseLastsAsLongAsItSays(t *testing.T) {
 	for ttl, want := range map[time.Duration]time.Duration{
 		-1: defaultTTL, 0: defaultTTL, 1: shortestTTL, shortestTTL: shortestTTL, 2 * shortestTTL: 2 * shortestTTL,
 	} {
-		r := newRow(t, NewRun{})
-		_, err := r.Acquire(1, LeaseRequest{TTL: ttl}, start)
+		r := newRow(t, runs.Spec{})
+		_, err := r.Acquire(1, runs.LeaseRequest{TTL: ttl}, start)
 		require.NoError(t, err)
 		require.Equal(t, start.Add(want), r.Run.LeaseUntil, "of a TTL of %v", ttl)
 	}
@@ -85,7 +85,7 @@ func TestRow_ALeaseLastsAsLongAsItSays(t *testing.T) {
 
 // Records count, and what is executed does not expire.
 func TestRow_CountsItsRecords(t *testing.T) {
-	r := newRow(t, NewRun{Records: [][]byte{{1, 2}, {3}}})
+	r := newRow(t, runs.Spec{Records: [][]byte{{1, 2}, {3}}})
 	require.Equal(t, 2, r.Run.Steps)
 	require.EqualValues(t, 3, r.Run.Bytes)
 	take(t, r, 1, start)
@@ -102,33 +102,33 @@ func TestRow_CountsItsRecords(t *testing.T) {
 // Who gives a lease back has changed nothing, unless the run has come further.
 func TestRow_GivenBackItIsAsBefore(t *testing.T) {
 	at := start.Add(time.Hour)
-	waits := rowIn(t, core.RunWaiting)
+	waits := rowIn(t, runs.Waiting)
 	take(t, waits, 2, start)
-	require.NoError(t, waits.Settle(Settlement{}, Retention{}, start))
-	require.Equal(t, core.RunWaiting, waits.Run.Status)
+	require.NoError(t, waits.Settle(runs.Settlement{}, runs.Retention{}, start))
+	require.Equal(t, runs.Waiting, waits.Run.Status)
 	require.Zero(t, waits.Run.WakeAt)
 
-	answered := rowIn(t, core.RunWaiting)
+	answered := rowIn(t, runs.Waiting)
 	take(t, answered, 2, start)
-	require.NoError(t, answered.Answer([]Answer{{Point: "q"}}, at))
-	require.NoError(t, answered.Settle(Settlement{}, Retention{}, at))
-	require.Equal(t, core.RunReady, answered.Run.Status, "an answer came meanwhile")
+	require.NoError(t, answered.Reply([]runs.Reply{{Point: "q"}}, at))
+	require.NoError(t, answered.Settle(runs.Settlement{}, runs.Retention{}, at))
+	require.Equal(t, runs.Ready, answered.Run.Status, "an answer came meanwhile")
 	require.Equal(t, at, answered.Run.WakeAt)
 
-	further := newRow(t, NewRun{})
+	further := newRow(t, runs.Spec{})
 	take(t, further, 1, start)
 	further.Appended(1, start)
-	require.NoError(t, further.Settle(Settlement{}, Retention{}, start))
-	require.Equal(t, core.RunRunning, further.Run.Status)
+	require.NoError(t, further.Settle(runs.Settlement{}, runs.Retention{}, start))
+	require.Equal(t, runs.Running, further.Run.Status)
 	since, due := further.DueAt(start)
 	require.True(t, due, "somebody continues it at once")
 	require.Zero(t, since)
 
-	told := newRow(t, NewRun{})
+	told := newRow(t, runs.Spec{})
 	take(t, told, 1, start)
 	told.Progressed()
-	require.NoError(t, told.Settle(Settlement{WakeAt: at}, Retention{}, start))
-	require.Equal(t, core.RunRunning, told.Run.Status)
+	require.NoError(t, told.Settle(runs.Settlement{WakeAt: at}, runs.Retention{}, start))
+	require.Equal(t, runs.Running, told.Run.Status)
 	_, due = told.DueAt(at.Add(-1))
 	require.False(t, due)
 	_, due = told.DueAt(at)
@@ -137,18 +137,18 @@ func TestRow_GivenBackItIsAsBefore(t *testing.T) {
 
 // Retention decides how long a run is kept in a state, unless the settlement does.
 func TestRow_IsKeptAsLongAsTheStoreOrTheSettlementSays(t *testing.T) {
-	kept := Retention{Done: time.Hour, Paused: 2 * time.Hour}
+	kept := runs.Retention{Done: time.Hour, Paused: 2 * time.Hour}
 	for _, c := range []struct {
-		end  Settlement
+		end  runs.Settlement
 		want time.Duration // 0 is for ever
 	}{
-		{Settlement{Status: core.RunDone}, time.Hour},
-		{Settlement{Status: core.RunDone, Keep: time.Minute}, time.Minute},
-		{Settlement{Status: core.RunDone, Keep: -1}, 0},
-		{Settlement{Status: core.RunPaused}, 2 * time.Hour},
-		{Settlement{Status: core.RunReady}, 0},
+		{runs.Settlement{Status: runs.Done}, time.Hour},
+		{runs.Settlement{Status: runs.Done, Keep: time.Minute}, time.Minute},
+		{runs.Settlement{Status: runs.Done, Keep: -1}, 0},
+		{runs.Settlement{Status: runs.Paused}, 2 * time.Hour},
+		{runs.Settlement{Status: runs.Ready}, 0},
 	} {
-		r := newRow(t, NewRun{})
+		r := newRow(t, runs.Spec{})
 		take(t, r, 1, start)
 		require.NoError(t, r.Settle(c.end, kept, start))
 		if c.want == 0 {
@@ -162,8 +162,8 @@ func TestRow_IsKeptAsLongAsTheStoreOrTheSettlementSays(t *testing.T) {
 		take(t, r, 2, end)
 		require.False(t, r.Expired(end.Add(1)), "somebody holds it")
 	}
-	r := newRow(t, NewRun{})
-	require.NoError(t, r.Stop(StopRequest{Reason: "enough"}, kept, start))
+	r := newRow(t, runs.Spec{})
+	require.NoError(t, r.Stop(runs.StopRequest{Reason: "enough"}, kept, start))
 	require.Equal(t, start.Add(2*time.Hour), r.Run.Expires)
 	require.Equal(t, "enough", r.Run.Error)
 }
@@ -173,34 +173,34 @@ func TestRow_IsKeptAsLongAsTheStoreOrTheSettlementSays(t *testing.T) {
 func TestRow_Answers(t *testing.T) {
 	end := start.Add(time.Hour)
 	asking := func() *Row {
-		r := newRow(t, NewRun{})
+		r := newRow(t, runs.Spec{})
 		take(t, r, 1, start)
-		require.NoError(t, r.Settle(Settlement{Status: core.RunWaiting, Waiting: []WaitPoint{
+		require.NoError(t, r.Settle(runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{
 			{ID: "a", Expires: end}, {ID: "b"}, {ID: "optional", Optional: true}, {ID: "child", Kind: runQuestion, Expires: end},
-		}}, Retention{}, start))
+		}}, runs.Retention{}, start))
 		return r
 	}
 	r := asking()
-	require.ErrorIs(t, r.Answer([]Answer{{Point: "b"}, {Point: "a"}}, end), core.ErrAnswerLate)
+	require.ErrorIs(t, r.Reply([]runs.Reply{{Point: "b"}, {Point: "a"}}, end), runs.ErrReplyLate)
 	require.Empty(t, r.Answers, "all or none")
-	require.NoError(t, r.Answer([]Answer{{Point: "a"}}, end.Add(-1)))
-	require.ErrorIs(t, r.Answer([]Answer{{Point: "a"}}, start), core.ErrAnswered)
-	require.NoError(t, r.Answer([]Answer{{Point: "child"}}, end.Add(time.Hour)), "the end of a run is never late")
-	require.Equal(t, core.RunWaiting, r.Run.Status)
-	require.NoError(t, r.Answer([]Answer{{Point: "b"}}, end))
-	require.Equal(t, core.RunReady, r.Run.Status, "what is optional need not be answered")
+	require.NoError(t, r.Reply([]runs.Reply{{Point: "a"}}, end.Add(-1)))
+	require.ErrorIs(t, r.Reply([]runs.Reply{{Point: "a"}}, start), runs.ErrReplied)
+	require.NoError(t, r.Reply([]runs.Reply{{Point: "child"}}, end.Add(time.Hour)), "the end of a run is never late")
+	require.Equal(t, runs.Waiting, r.Run.Status)
+	require.NoError(t, r.Reply([]runs.Reply{{Point: "b"}}, end))
+	require.Equal(t, runs.Ready, r.Run.Status, "what is optional need not be answered")
 	require.Equal(t, end, r.Run.WakeAt)
-	err := r.Answer([]Answer{{Point: "b"}}, end)
-	require.ErrorIs(t, err, core.ErrAnswered)
-	require.ErrorIs(t, err, core.ErrNotWaiting)
+	err := r.Reply([]runs.Reply{{Point: "b"}}, end)
+	require.ErrorIs(t, err, runs.ErrReplied)
+	require.ErrorIs(t, err, runs.ErrNotWaiting)
 	require.Len(t, r.Answers, 3)
 
 	r = asking()
-	require.NoError(t, r.Answer([]Answer{{Point: "optional"}}, start))
-	require.Equal(t, core.RunWaiting, r.Run.Status)
-	require.NoError(t, r.Stop(StopRequest{}, Retention{}, start))
-	require.NoError(t, r.Answer([]Answer{{Point: "a"}, {Point: "b"}, {Point: "child"}}, start))
-	require.Equal(t, core.RunPaused, r.Run.Status, "a paused run stays so")
+	require.NoError(t, r.Reply([]runs.Reply{{Point: "optional"}}, start))
+	require.Equal(t, runs.Waiting, r.Run.Status)
+	require.NoError(t, r.Stop(runs.StopRequest{}, runs.Retention{}, start))
+	require.NoError(t, r.Reply([]runs.Reply{{Point: "a"}, {Point: "b"}, {Point: "child"}}, start))
+	require.Equal(t, runs.Paused, r.Run.Status, "a paused run stays so")
 	require.NoError(t, r.Continue(start))
-	require.Equal(t, core.RunReady, r.Run.Status)
+	require.Equal(t, runs.Ready, r.Run.Status)
 }

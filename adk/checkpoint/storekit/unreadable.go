@@ -8,13 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
-// ErrBadRow is the error of a row that was damaged, or that a newer release wrote in another way.
-var ErrBadRow = errors.New("the row of the run cannot be read")
-
-// RowError says which run has a row that cannot be read. It matches [ErrBadRow].
+// RowError says which run has a row that cannot be read. It matches [runs.ErrUnreadable].
 type RowError struct {
 	ID  string
 	Err error
@@ -22,8 +19,8 @@ type RowError struct {
 
 // NewRowError names the run in an error of its row.
 func NewRowError(id string, err error) *RowError {
-	if !errors.Is(err, ErrBadRow) {
-		err = fmt.Errorf("%w: %w", ErrBadRow, err)
+	if !errors.Is(err, runs.ErrUnreadable) {
+		err = fmt.Errorf("%w: %w", runs.ErrUnreadable, err)
 	}
 	return &RowError{id, err}
 }
@@ -34,8 +31,8 @@ func (e *RowError) Unwrap() error { return e.Err }
 
 // Unreadable is how lists show a run whose row cannot be read: as one that has failed. Nobody executes it, and Remove
 // removes it.
-func (e *RowError) Unreadable() RunInfo {
-	return RunInfo{ID: e.ID, Status: core.RunFailed, Error: e.Err.Error()}
+func (e *RowError) Unreadable() runs.Info {
+	return runs.Info{ID: e.ID, Status: runs.Failed, Error: e.Err.Error()}
 }
 
 // passedFor is for how long a run is passed over that cannot be read.

@@ -8,34 +8,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/internal/core"
-)
-
-// The types of package checkpoint by which stores are described there.
-type (
-	// RunInfo is checkpoint.RunInfo.
-	RunInfo = core.RunInfo
-	// Status is checkpoint.Status.
-	Status = core.RunStatus
-	// NewRun is checkpoint.NewRun.
-	NewRun = core.NewRun
-	// LeaseRequest is checkpoint.LeaseRequest.
-	LeaseRequest = core.LeaseRequest
-	// Settlement is checkpoint.Settlement.
-	Settlement = core.Settlement
-	// ChildRun is checkpoint.ChildRun.
-	ChildRun = core.ChildRun
-	// Answer is checkpoint.Answer.
-	Answer = core.Answer
-	// WaitPoint is checkpoint.WaitPoint.
-	WaitPoint = core.WaitPoint
-	// StopRequest is checkpoint.StopRequest.
-	StopRequest = core.StopRequest
-	// Retention is checkpoint.Retention.
-	Retention = core.RunRetention
-	// Due is checkpoint.Due.
-	Due = core.Due
-	// Query is checkpoint.Query.
-	Query = core.RunQuery
+	"github.com/weftgo/weft/runs"
 )
 
 // OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as that of the worker that removes
@@ -46,7 +19,7 @@ const OwnQueue = core.OwnQueue
 func Owned(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
 
 // ownedPoints is a copy of questions that shares nothing with them.
-func ownedPoints(points []WaitPoint) []WaitPoint {
+func ownedPoints(points []runs.Question) []runs.Question {
 	points = slices.Clone(points)
 	for i := range points {
 		points[i].For, points[i].Info = slices.Clone(points[i].For), slices.Clone(points[i].Info)
@@ -56,7 +29,7 @@ func ownedPoints(points []WaitPoint) []WaitPoint {
 
 // askedPoints is a copy of questions in which an Info that is no JSON is left out. How long it is, and the summary, is not
 // for a store to bound: they may be sealed.
-func askedPoints(points []WaitPoint) []WaitPoint {
+func askedPoints(points []runs.Question) []runs.Question {
 	points = ownedPoints(points)
 	for i := range points {
 		if p := &points[i]; len(p.Info) > 0 && !json.Valid(p.Info) {
@@ -67,7 +40,7 @@ func askedPoints(points []WaitPoint) []WaitPoint {
 }
 
 // OwnedAnswers is a copy of answers that shares nothing with them.
-func OwnedAnswers(answers []Answer) []Answer {
+func OwnedAnswers(answers []runs.Reply) []runs.Reply {
 	answers = slices.Clone(answers)
 	for i := range answers {
 		answers[i].Data = slices.Clone(answers[i].Data)
@@ -92,7 +65,7 @@ func CheckID(run, id string) error {
 }
 
 // CheckSettlement refuses what cannot be done, before anything is.
-func CheckSettlement(id string, s Settlement) error {
+func CheckSettlement(id string, s runs.Settlement) error {
 	for _, child := range s.Children {
 		if _, err := New(child.ID, child.Run, 0, time.Time{}); err != nil {
 			return err
@@ -122,22 +95,22 @@ func Failed(doing, id string, err error) error {
 
 // FailedOnce is [Failed], and adds nothing to errors that say which run they are about.
 func FailedOnce(doing, id string, err error) error {
-	var busy *core.BusyError
-	var state *core.RunError
+	var busy *runs.BusyError
+	var state *runs.Error
 	var row *RowError
-	if errors.As(err, &busy) || errors.As(err, &state) || errors.As(err, &row) || errors.Is(err, core.ErrCheckPointNotFound) ||
-		errors.Is(err, core.ErrNothingDue) {
+	if errors.As(err, &busy) || errors.As(err, &state) || errors.As(err, &row) || errors.Is(err, runs.ErrNotFound) ||
+		errors.Is(err, runs.ErrNothingDue) {
 		return err
 	}
 	return Failed(doing, id, err)
 }
 
 // NotFound is the error of a run that there is not.
-func NotFound(id string) error { return &core.CheckPointNotFoundError{ID: id} }
+func NotFound(id string) error { return &runs.NotFoundError{ID: id} }
 
 // Lost is the error of a lease that no longer counts.
 func Lost(id string, token uint64) error {
-	return &core.RunError{Err: core.ErrLeaseLost, Info: RunInfo{ID: id, Token: token}}
+	return &runs.Error{Err: runs.ErrLeaseLost, Info: runs.Info{ID: id, Token: token}}
 }
 
 // Behind is the error of a run that another one of its key is in front of: that one is busy.
@@ -151,9 +124,9 @@ func NotAlone(r, other *Row) error {
 }
 
 // ParentAnswer is what the parent of a run that is settled gets, and whether it gets anything.
-func (r *Row) ParentAnswer(s Settlement) (parent string, answer Answer, ok bool) {
-	if r.ParentPoint == "" || s.Status != core.RunDone && s.Status != core.RunFailed {
+func (r *Row) ParentAnswer(s runs.Settlement) (parent string, answer runs.Reply, ok bool) {
+	if r.ParentPoint == "" || s.Status != runs.Done && s.Status != runs.Failed {
 		return "", answer, false
 	}
-	return r.Run.Parent, Answer{Point: r.ParentPoint, Data: s.Answer, By: "run " + r.Run.ID}, true
+	return r.Run.Parent, runs.Reply{Point: r.ParentPoint, Data: s.Answer, By: "run " + r.Run.ID}, true
 }

@@ -15,16 +15,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // Opened is a store that a process has opened.
 type Opened struct {
 	// Tenant returns the part of a tenant, and where its events are.
-	Tenant func(name string) (checkpoint.RunStore, runlog.Store, error)
+	Tenant func(name string) (runs.Store, runlog.Store, error)
 	// Close closes it, if there is something to close.
 	Close func() error
 }
@@ -141,14 +141,14 @@ func (r *round) run(t *testing.T) {
 	said := newSaid()
 	var offices []*oracle
 	for i, tenant := range tenants {
-		runs, events, err := opened.Tenant(tenant)
+		store, events, err := opened.Tenant(tenant)
 		must(t, err)
 		log := runlog.New(runlog.Config{Store: events})
 		t.Cleanup(func() { must(t, log.Close(context.Background())) })
-		p := &people{tenant: tenant, d: dispatch.New(runs, dispatch.Config{Secret: secret, Log: log}),
+		p := &people{tenant: tenant, d: dispatch.New(store, dispatch.Config{Secret: secret, Log: log}),
 			r: r.random(uint64(100 + i)), bank: r.bank, story: r.story, said: said, broken: &r.broken, calm: &calm,
 			late: map[string]time.Time{}}
-		offices = append(offices, &oracle{load: newLoad(r.random(uint64(200+i)), tenant, r.runs), runs: runs, people: p,
+		offices = append(offices, &oracle{load: newLoad(r.random(uint64(200+i)), tenant, r.runs), runs: store, people: p,
 			broken: &r.broken, lateEvents: r.place.Proxy != nil})
 	}
 	server := httptest.NewUnstartedServer(r.bank)
@@ -261,7 +261,7 @@ func (r *round) serve(ctx context.Context, o *oracle, seed uint64) error {
 			last, since = now, time.Now()
 		case time.Since(since) > standstill:
 			for _, j := range jobs {
-				if info, _, err := o.people.d.Inspect(ctx, j.run.id); err == nil && info.Status != checkpoint.Done {
+				if info, _, err := o.people.d.Inspect(ctx, j.run.id); err == nil && info.Status != runs.Done {
 					r.broken.add(j.run, "nothing has happened for %s, and it is %s, with %d questions", standstill, info.Status, len(info.Waiting))
 				}
 			}
@@ -284,7 +284,7 @@ func (r *round) progress(ctx context.Context, d *dispatch.Dispatcher, jobs []*jo
 			return "", false, err
 		}
 		fmt.Fprint(&seen, " ", info.Status, info.Token, info.Steps)
-		ended = ended && exists && (info.Status == checkpoint.Done || info.Status == checkpoint.Failed)
+		ended = ended && exists && (info.Status == runs.Done || info.Status == runs.Failed)
 	}
 	return seen.String(), ended, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch/chaostest"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,7 +23,7 @@ func TestChaos_InMemory(t *testing.T) {
 	var store *checkpoint.MemoryStore
 	var events map[string]runlog.Store
 	open := func(context.Context, string) (chaostest.Opened, error) {
-		return chaostest.Opened{Tenant: func(name string) (checkpoint.RunStore, runlog.Store, error) {
+		return chaostest.Opened{Tenant: func(name string) (runs.Store, runlog.Store, error) {
 			return checkpoint.Scope(store, name), events[name], nil
 		}}, nil
 	}
@@ -42,7 +43,7 @@ func TestChaos_Files(t *testing.T) {
 
 func openFiles(_ context.Context, dir string) (chaostest.Opened, error) {
 	store, err := checkpoint.NewFileStore(filepath.Join(dir, "runs"))
-	return chaostest.Opened{Tenant: func(name string) (checkpoint.RunStore, runlog.Store, error) {
+	return chaostest.Opened{Tenant: func(name string) (runs.Store, runlog.Store, error) {
 		events, err := runlog.NewFileStore(filepath.Join(dir, "events", name))
 		return checkpoint.Scope(store, name), events, err
 	}}, err

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -49,7 +49,7 @@ func (l *load) jobs() (all []*job) {
 }
 
 // newLoad makes about so many runs.
-func newLoad(r *rand.Rand, tenant string, runs int) *load {
+func newLoad(r *rand.Rand, tenant string, count int) *load {
 	l := &load{tenant: tenant}
 	n := 0
 	add := func(key, talk string, length int) {
@@ -66,7 +66,7 @@ func newLoad(r *rand.Rand, tenant string, runs int) *load {
 		}
 		l.lines = append(l.lines, line)
 	}
-	for i := 0; n < runs; i++ {
+	for i := 0; n < count; i++ {
 		switch i % 6 {
 		case 2:
 			add(fmt.Sprint("key-", i), "", 3)
@@ -138,7 +138,7 @@ func (l *load) submit(ctx context.Context, r *rand.Rand, d *dispatch.Dispatcher,
 		}
 		s.add(j.run, "submitter", "submits it with key %q: %s", j.key, want.Messages[0].Content)
 		if r.IntN(5) == 0 {
-			if _, err := d.Submit(ctx, want); !errors.Is(err, checkpoint.ErrRunExists) {
+			if _, err := d.Submit(ctx, want); !errors.Is(err, runs.ErrExists) {
 				return fmt.Errorf("run %v is submitted twice: %w", j.run, err)
 			}
 		}

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // findings are what is wrong. They are safe for concurrent use.
@@ -46,7 +46,7 @@ func (f *findings) take() []finding {
 // oracle holds what the store and the bank have in the end against what was to come out, for one tenant.
 type oracle struct {
 	load   *load
-	runs   checkpoint.RunStore
+	runs   runs.Store
 	people *people
 	bank   []booking
 	// hurried are the processes that were ended in a hurry.
@@ -55,9 +55,9 @@ type oracle struct {
 	// lateEvents: events may be any time on their way to the store, as the network is disturbed.
 	lateEvents bool
 	// infos are the runs of the tenant, rootOf the submitted runs that they are a part of, and children those of each.
-	infos    map[string]checkpoint.RunInfo
+	infos    map[string]runs.Info
 	rootOf   map[string]*job
-	children map[string][]checkpoint.RunInfo
+	children map[string][]runs.Info
 }
 
 func (o *oracle) id(id string) runID { return runID{o.load.tenant, id} }
@@ -84,14 +84,14 @@ func (o *oracle) check(ctx context.Context) error {
 
 // readRuns reads all runs of the tenant, and finds out which belong together.
 func (o *oracle) readRuns(ctx context.Context) error {
-	o.infos, o.rootOf, o.children = map[string]checkpoint.RunInfo{}, map[string]*job{}, map[string][]checkpoint.RunInfo{}
-	for info, err := range o.runs.List(ctx, checkpoint.Query{}) {
+	o.infos, o.rootOf, o.children = map[string]runs.Info{}, map[string]*job{}, map[string][]runs.Info{}
+	for info, err := range o.runs.List(ctx, runs.Query{}) {
 		if err != nil {
 			return err
 		}
 		o.infos[info.ID] = info
 		o.children[info.Parent] = append(o.children[info.Parent], info)
-		if info.Status != checkpoint.Done {
+		if info.Status != runs.Done {
 			o.broken.add(o.id(info.ID), "it is %s in the end: %s", info.Status, info.Error)
 		}
 	}
@@ -219,7 +219,7 @@ func (o *oracle) checkResult(ctx context.Context, j *job) error {
 		}
 	})
 	info, exists := o.infos[j.run.id]
-	if !exists || info.Status != checkpoint.Done {
+	if !exists || info.Status != runs.Done {
 		return nil // that is known
 	}
 	result, err := o.people.d.Wait(ctx, j.run.id)
@@ -313,7 +313,7 @@ func (o *oracle) checkEvents(ctx context.Context) {
 	var all sync.WaitGroup
 	seats := make(chan struct{}, 8)
 	for id, info := range o.infos {
-		if info.Status != checkpoint.Done {
+		if info.Status != runs.Done {
 			continue
 		}
 		seats <- struct{}{}

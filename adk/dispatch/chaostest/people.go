@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // people answer what runs of a tenant ask, stop runs, and continue those that are paused.
@@ -34,7 +34,7 @@ type people struct {
 
 // look does what there is to do now.
 func (p *people) look(ctx context.Context, jobs []*job) error {
-	for info, err := range p.d.List(ctx, checkpoint.Query{Status: []checkpoint.Status{checkpoint.Waiting}}) {
+	for info, err := range p.d.List(ctx, runs.Query{Status: []runs.Status{runs.Waiting}}) {
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (p *people) look(ctx context.Context, jobs []*job) error {
 			return fmt.Errorf("run %s of %s: %w", info.ID, p.tenant, err)
 		}
 	}
-	for info, err := range p.d.List(ctx, checkpoint.Query{Status: []checkpoint.Status{checkpoint.Paused}}) {
+	for info, err := range p.d.List(ctx, runs.Query{Status: []runs.Status{runs.Paused}}) {
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (p *people) look(ctx context.Context, jobs []*job) error {
 			continue
 		}
 		p.tell(info.ID, "continues it")
-		if err := p.d.Continue(ctx, info.ID); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+		if err := p.d.Continue(ctx, info.ID); err != nil && !errors.Is(err, runs.ErrEnded) {
 			return fmt.Errorf("continue run %s of %s: %w", info.ID, p.tenant, err)
 		}
 	}
@@ -69,12 +69,12 @@ func (p *people) stop(ctx context.Context, j *job) error {
 	if !j.stops {
 		return nil
 	}
-	how := checkpoint.StopRequest{Immediate: p.r.IntN(2) == 0, Reason: "lunch", Children: true}
+	how := runs.StopRequest{Immediate: p.r.IntN(2) == 0, Reason: "lunch", Children: true}
 	if how.Immediate {
 		p.said.stop(j.run) // before, as it may be obeyed before Stop returns
 	}
 	err := p.d.Stop(ctx, j.run.id, how)
-	if errors.Is(err, checkpoint.ErrRunEnded) || errors.Is(err, checkpoint.ErrNotFound) {
+	if errors.Is(err, runs.ErrEnded) || errors.Is(err, runs.ErrNotFound) {
 		return nil
 	}
 	p.tell(j.run.id, "stops it (at once: %t): %v", how.Immediate, err)
@@ -82,7 +82,7 @@ func (p *people) stop(ctx context.Context, j *job) error {
 }
 
 // lookAt answers some of the questions of a run.
-func (p *people) lookAt(ctx context.Context, info checkpoint.RunInfo) error {
+func (p *people) lookAt(ctx context.Context, info runs.Info) error {
 	for _, q := range info.Waiting {
 		if q.Answered {
 			continue
@@ -114,7 +114,7 @@ func (p *people) lookAt(ctx context.Context, info checkpoint.RunInfo) error {
 
 // isRefusal reports whether an error says that an answer comes too late, too early or is the second one.
 func isRefusal(err error) bool {
-	return errors.Is(err, checkpoint.ErrNotWaiting) || errors.Is(err, checkpoint.ErrAnswered)
+	return errors.Is(err, runs.ErrNotWaiting) || errors.Is(err, runs.ErrReplied)
 }
 
 // next is an answer that nobody has given before.
@@ -124,7 +124,7 @@ func (p *people) next() string {
 }
 
 // answer answers a question: sometimes two at the same time do, sometimes somebody does once more, or before it is asked.
-func (p *people) answer(ctx context.Context, info checkpoint.RunInfo, q checkpoint.WaitPoint) error {
+func (p *people) answer(ctx context.Context, info runs.Info, q runs.Question) error {
 	var asked question
 	if err := json.Unmarshal(q.Info, &asked); err != nil {
 		return fmt.Errorf("question %q: %w", q.Info, err)
@@ -159,14 +159,14 @@ func (p *people) answer(ctx context.Context, info checkpoint.RunInfo, q checkpoi
 
 // give gives one answer, and reports whether it was taken.
 func (p *people) give(
-	ctx context.Context, info checkpoint.RunInfo, point, name, text string, expires time.Time,
+	ctx context.Context, info runs.Info, point, name, text string, expires time.Time,
 ) (taken bool, err error) {
 	a, err := adk.EncodeAnswer(point, text)
 	if err != nil {
 		return false, err
 	}
 	isLate := !expires.IsZero() && time.Now().After(expires)
-	err = p.d.Answer(ctx, info.ID, a)
+	err = p.d.Reply(ctx, info.ID, a)
 	p.tell(info.ID, "answers %s at %s with %s: %v", name, point, text, err)
 	switch {
 	case isRefusal(err):
@@ -181,7 +181,7 @@ func (p *people) give(
 }
 
 // decide finds out what became of a call, and says so.
-func (p *people) decide(ctx context.Context, info checkpoint.RunInfo, q checkpoint.WaitPoint) error {
+func (p *people) decide(ctx context.Context, info runs.Info, q runs.Question) error {
 	var unknown adk.OutcomeUnknown
 	if err := json.Unmarshal(q.Info, &unknown); err != nil {
 		return fmt.Errorf("question %q: %w", q.Info, err)
@@ -202,7 +202,7 @@ func (p *people) decide(ctx context.Context, info checkpoint.RunInfo, q checkpoi
 	if err != nil {
 		return err
 	}
-	err = p.d.Answer(ctx, info.ID, a)
+	err = p.d.Reply(ctx, info.ID, a)
 	p.tell(info.ID, "decides on %s at %s, to be called again: %t: %v", in.Name, q.ID, !found, err)
 	if isRefusal(err) {
 		return nil
@@ -211,7 +211,7 @@ func (p *people) decide(ctx context.Context, info checkpoint.RunInfo, q checkpoi
 }
 
 // callHook answers for another program.
-func (p *people) callHook(ctx context.Context, info checkpoint.RunInfo, q checkpoint.WaitPoint) error {
+func (p *people) callHook(ctx context.Context, info runs.Info, q runs.Question) error {
 	var hook dispatch.Webhook
 	if err := json.Unmarshal(q.Info, &hook); err != nil {
 		return fmt.Errorf("question %q: %w", q.Info, err)
@@ -238,7 +238,7 @@ func (p *people) callHook(ctx context.Context, info checkpoint.RunInfo, q checkp
 const lateBy = 15 * time.Second
 
 // lookForChild notices a run that waits for one that has ended, or is not there.
-func (p *people) lookForChild(ctx context.Context, info checkpoint.RunInfo, q checkpoint.WaitPoint) error {
+func (p *people) lookForChild(ctx context.Context, info runs.Info, q runs.Question) error {
 	var child struct{ Run string }
 	if err := json.Unmarshal(q.Info, &child); err != nil {
 		return fmt.Errorf("question %q: %w", q.Info, err)
@@ -248,7 +248,7 @@ func (p *people) lookForChild(ctx context.Context, info checkpoint.RunInfo, q ch
 		return err
 	}
 	key := info.ID + " " + q.ID
-	if exists && run.Status != checkpoint.Done && run.Status != checkpoint.Failed {
+	if exists && run.Status != runs.Done && run.Status != runs.Failed {
 		delete(p.late, key)
 		return nil
 	}

@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -72,11 +72,11 @@ func (w *worker) work(ctx context.Context, hurry <-chan struct{}) error {
 }
 
 func (w *worker) workFor(ctx context.Context, tenant string, pool *dispatch.Pool, hurry <-chan struct{}) error {
-	runs, events, err := w.opened.Tenant(tenant)
+	store, events, err := w.opened.Tenant(tenant)
 	if err != nil {
 		return err
 	}
-	talks, err := conversation.NewStore(runs)
+	talks, err := conversation.NewStore(store)
 	if err != nil {
 		return err
 	}
@@ -86,12 +86,12 @@ func (w *worker) workFor(ctx context.Context, tenant string, pool *dispatch.Pool
 	}
 	log := runlog.New(runlog.Config{Store: events, Logger: w.log})
 	defer func() { _ = log.Close(context.WithoutCancel(ctx)) }()
-	d := dispatch.New(runs, dispatch.Config{Agents: agents, Owner: fmt.Sprint("worker ", w.Number), TTL: leaseTime, Retry: soon,
+	d := dispatch.New(store, dispatch.Config{Agents: agents, Owner: fmt.Sprint("worker ", w.Number), TTL: leaseTime, Retry: soon,
 		Secret: secret, Log: log, Logger: w.log.With("tenant", tenant),
-		Context: func(ctx context.Context, run checkpoint.RunInfo) context.Context {
+		Context: func(ctx context.Context, run runs.Info) context.Context {
 			return context.WithValue(ctx, runKey{}, run.ID)
 		},
-		Options: func(_ context.Context, run checkpoint.RunInfo) (options []adk.AgentRunOption, err error) {
+		Options: func(_ context.Context, run runs.Info) (options []adk.AgentRunOption, err error) {
 			if talk := run.Tags[talkTag]; talk != "" {
 				options = append(options, conversation.Open(talks, talk).RunOption(conversation.HistoryOptions{}))
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -103,7 +103,7 @@ func (s *suite) submit(t *testing.T, j dispatch.Job) {
 }
 
 // comesTo waits until a run has come to a status. A run may come to others before.
-func (s *suite) comesTo(t *testing.T, id string, status checkpoint.Status) dispatch.Outcome {
+func (s *suite) comesTo(t *testing.T, id string, status runs.Status) dispatch.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -113,18 +113,18 @@ func (s *suite) comesTo(t *testing.T, id string, status checkpoint.Status) dispa
 		if o.Status == status {
 			return o
 		}
-		require.NotContains(t, []checkpoint.Status{checkpoint.Done, checkpoint.Failed}, o.Status, "%v", o.Err)
+		require.NotContains(t, []runs.Status{runs.Done, runs.Failed}, o.Status, "%v", o.Err)
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
 func (s *suite) says(t *testing.T, id, text string) {
 	t.Helper()
-	o := s.comesTo(t, id, checkpoint.Done)
+	o := s.comesTo(t, id, runs.Done)
 	require.Equal(t, text, o.Result.Content)
 }
 
-func answerTo(t *testing.T, point string, value any) checkpoint.Answer {
+func answerTo(t *testing.T, point string, value any) runs.Reply {
 	t.Helper()
 	a, err := adk.EncodeAnswer(point, value)
 	require.NoError(t, err)
@@ -137,18 +137,18 @@ func (s *suite) executed(t *testing.T) {
 	info, exists, err := s.Inspect(t.Context(), "executed")
 	require.NoError(t, err)
 	require.True(t, exists)
-	require.Equal(t, checkpoint.Done, info.Status)
+	require.Equal(t, runs.Done, info.Status)
 	require.Equal(t, speaks, info.Agent)
 }
 
 func (s *suite) submittedTwice(t *testing.T) {
 	s.submit(t, job("twice", asks))
 	info, err := s.Submit(t.Context(), job("twice", speaks))
-	require.ErrorIs(t, err, checkpoint.ErrRunExists)
+	require.ErrorIs(t, err, runs.ErrExists)
 	require.Equal(t, asks, info.Agent)
-	s.comesTo(t, "twice", checkpoint.Waiting)
+	s.comesTo(t, "twice", runs.Waiting)
 	_, err = s.Submit(t.Context(), job("twice", speaks))
-	require.ErrorIs(t, err, checkpoint.ErrRunExists)
+	require.ErrorIs(t, err, runs.ErrExists)
 }
 
 func (s *suite) badJob(t *testing.T) {
@@ -164,31 +164,31 @@ func (s *suite) notThere(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, exists)
 	_, err = s.Wait(t.Context(), "nobody")
-	require.ErrorIs(t, err, checkpoint.ErrNotFound)
-	require.ErrorIs(t, s.Answer(t.Context(), "nobody", answerTo(t, "p", "x")), checkpoint.ErrNotFound)
-	require.ErrorIs(t, s.Stop(t.Context(), "nobody", checkpoint.StopRequest{}), checkpoint.ErrNotFound)
-	require.ErrorIs(t, s.Continue(t.Context(), "nobody"), checkpoint.ErrNotFound)
+	require.ErrorIs(t, err, runs.ErrNotFound)
+	require.ErrorIs(t, s.Reply(t.Context(), "nobody", answerTo(t, "p", "x")), runs.ErrNotFound)
+	require.ErrorIs(t, s.Stop(t.Context(), "nobody", runs.StopRequest{}), runs.ErrNotFound)
+	require.ErrorIs(t, s.Continue(t.Context(), "nobody"), runs.ErrNotFound)
 }
 
 func (s *suite) answeredOnce(t *testing.T) {
 	s.submit(t, job("once", asks))
-	o := s.comesTo(t, "once", checkpoint.Waiting)
+	o := s.comesTo(t, "once", runs.Waiting)
 	require.Len(t, o.Waiting, 1)
 	require.Equal(t, adk.QuestionPlain, o.Waiting[0].Kind)
-	require.ErrorIs(t, s.Answer(t.Context(), "once", answerTo(t, "no such question", "x")), checkpoint.ErrNotWaiting)
-	require.NoError(t, s.Answer(t.Context(), "once", answerTo(t, o.Waiting[0].ID, "blue")))
+	require.ErrorIs(t, s.Reply(t.Context(), "once", answerTo(t, "no such question", "x")), runs.ErrNotWaiting)
+	require.NoError(t, s.Reply(t.Context(), "once", answerTo(t, o.Waiting[0].ID, "blue")))
 	s.says(t, "once", "done: blue")
 }
 
 func (s *suite) answersAtOnce(t *testing.T) {
 	s.submit(t, job("at-once", asks))
-	point := s.comesTo(t, "at-once", checkpoint.Waiting).Waiting[0].ID
+	point := s.comesTo(t, "at-once", runs.Waiting).Waiting[0].ID
 	var taken atomic.Int32
 	var all sync.WaitGroup
 	for range 16 {
 		answer := answerTo(t, point, "blue")
 		all.Go(func() {
-			if err := s.Answer(t.Context(), "at-once", answer); err == nil {
+			if err := s.Reply(t.Context(), "at-once", answer); err == nil {
 				taken.Add(1)
 			}
 		})
@@ -200,12 +200,12 @@ func (s *suite) answersAtOnce(t *testing.T) {
 
 func (s *suite) allAnswers(t *testing.T) {
 	s.submit(t, job("all", asksTwo))
-	points := s.comesTo(t, "all", checkpoint.Waiting).Waiting
+	points := s.comesTo(t, "all", runs.Waiting).Waiting
 	require.Len(t, points, 2)
-	require.NoError(t, s.Answer(t.Context(), "all", answerTo(t, points[0].ID, points[0].For[0])))
-	require.ErrorIs(t, s.Answer(t.Context(), "all", answerTo(t, points[0].ID, "x")), checkpoint.ErrAnswered)
-	require.Equal(t, checkpoint.Waiting, s.comesTo(t, "all", checkpoint.Waiting).Status)
-	require.NoError(t, s.Answer(t.Context(), "all", answerTo(t, points[1].ID, points[1].For[0])))
+	require.NoError(t, s.Reply(t.Context(), "all", answerTo(t, points[0].ID, points[0].For[0])))
+	require.ErrorIs(t, s.Reply(t.Context(), "all", answerTo(t, points[0].ID, "x")), runs.ErrReplied)
+	require.Equal(t, runs.Waiting, s.comesTo(t, "all", runs.Waiting).Status)
+	require.NoError(t, s.Reply(t.Context(), "all", answerTo(t, points[1].ID, points[1].For[0])))
 	s.says(t, "all", "done: ana bob")
 }
 
@@ -217,15 +217,15 @@ func (s *suite) sleeps(t *testing.T) {
 }
 
 // childOf waits until a run waits for another one, and that one for somebody.
-func (s *suite) childOf(t *testing.T, id string) (child checkpoint.RunInfo) {
+func (s *suite) childOf(t *testing.T, id string) (child runs.Info) {
 	t.Helper()
-	s.comesTo(t, id, checkpoint.Waiting)
-	for run, err := range s.List(t.Context(), checkpoint.Query{Parent: id}) {
+	s.comesTo(t, id, runs.Waiting)
+	for run, err := range s.List(t.Context(), runs.Query{Parent: id}) {
 		require.NoError(t, err)
 		child = run
 	}
 	require.NotEmpty(t, child.ID)
-	s.comesTo(t, child.ID, checkpoint.Waiting)
+	s.comesTo(t, child.ID, runs.Waiting)
 	child, _, err := s.Inspect(t.Context(), child.ID)
 	require.NoError(t, err)
 	return child
@@ -234,19 +234,19 @@ func (s *suite) childOf(t *testing.T, id string) (child checkpoint.RunInfo) {
 func (s *suite) waitsForAnother(t *testing.T) {
 	s.submit(t, job("parent", delegate))
 	child := s.childOf(t, "parent")
-	require.NoError(t, s.Answer(t.Context(), child.ID, answerTo(t, child.Waiting[0].ID, "blue")))
+	require.NoError(t, s.Reply(t.Context(), child.ID, answerTo(t, child.Waiting[0].ID, "blue")))
 	s.says(t, "parent", "done: done: blue")
 }
 
 func (s *suite) stoppedWhileItWaits(t *testing.T) {
 	s.submit(t, job("stopped-parent", delegate))
 	child := s.childOf(t, "stopped-parent")
-	how := checkpoint.StopRequest{Reason: "lunch", Children: true}
+	how := runs.StopRequest{Reason: "lunch", Children: true}
 	require.NoError(t, s.Stop(t.Context(), "stopped-parent", how))
-	require.EqualError(t, s.comesTo(t, "stopped-parent", checkpoint.Paused).Err, "lunch")
-	s.comesTo(t, child.ID, checkpoint.Paused)
+	require.EqualError(t, s.comesTo(t, "stopped-parent", runs.Paused).Err, "lunch")
+	s.comesTo(t, child.ID, runs.Paused)
 	// Answers are kept.
-	require.NoError(t, s.Answer(t.Context(), child.ID, answerTo(t, child.Waiting[0].ID, "blue")))
+	require.NoError(t, s.Reply(t.Context(), child.ID, answerTo(t, child.Waiting[0].ID, "blue")))
 	require.NoError(t, s.Continue(t.Context(), "stopped-parent"))
 	s.says(t, "stopped-parent", "done: done: blue")
 }
@@ -254,13 +254,13 @@ func (s *suite) stoppedWhileItWaits(t *testing.T) {
 func (s *suite) stoppedWhileItWorks(t *testing.T) {
 	s.submit(t, job("working", works))
 	require.Eventually(t, func() bool { return s.gate.entered.Load() == 1 }, 20*time.Second, 10*time.Millisecond)
-	require.NoError(t, s.Stop(t.Context(), "working", checkpoint.StopRequest{Reason: "lunch"}))
+	require.NoError(t, s.Stop(t.Context(), "working", runs.StopRequest{Reason: "lunch"}))
 	time.Sleep(200 * time.Millisecond)
 	info, _, err := s.Inspect(t.Context(), "working")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Running, info.Status, "it stops where nothing is lost")
+	require.Equal(t, runs.Running, info.Status, "it stops where nothing is lost")
 	s.gate.once.Do(func() { close(s.gate.open) })
-	s.comesTo(t, "working", checkpoint.Paused)
+	s.comesTo(t, "working", runs.Paused)
 	require.NoError(t, s.Continue(t.Context(), "working"))
 	s.says(t, "working", "done: worked rested")
 	require.EqualValues(t, 1, s.gate.entered.Load(), "what was done is not done again")
@@ -270,7 +270,7 @@ func (s *suite) fails(t *testing.T) {
 	s.submit(t, job("fails", fails))
 	o, err := s.Wait(t.Context(), "fails")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Failed, o.Status)
+	require.Equal(t, runs.Failed, o.Status)
 	require.ErrorContains(t, o.Err, "no such order")
 }
 
@@ -293,7 +293,7 @@ func (s *suite) deadline(t *testing.T) {
 	s.submit(t, j)
 	o, err := s.Wait(t.Context(), "late")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Failed, o.Status)
+	require.Equal(t, runs.Failed, o.Status)
 	require.ErrorContains(t, o.Err, "deadline")
 }
 
@@ -301,17 +301,17 @@ func (s *suite) oneByOne(t *testing.T) {
 	first, second := job("first", asks), job("second", speaks)
 	first.Key, second.Key = "conversation", "conversation"
 	s.submit(t, first)
-	point := s.comesTo(t, "first", checkpoint.Waiting).Waiting[0].ID
+	point := s.comesTo(t, "first", runs.Waiting).Waiting[0].ID
 	s.submit(t, second)
 	rejected := job("rejected", speaks)
 	rejected.Key, rejected.OnBusy = "conversation", dispatch.Reject
 	_, err := s.Submit(t.Context(), rejected)
-	require.ErrorIs(t, err, checkpoint.ErrRunBusy)
+	require.ErrorIs(t, err, runs.ErrBusy)
 	time.Sleep(300 * time.Millisecond)
 	info, _, err := s.Inspect(t.Context(), "second")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Ready, info.Status)
-	require.NoError(t, s.Answer(t.Context(), "first", answerTo(t, point, "blue")))
+	require.Equal(t, runs.Ready, info.Status)
+	require.NoError(t, s.Reply(t.Context(), "first", answerTo(t, point, "blue")))
 	s.says(t, "first", "done: blue")
 	s.says(t, "second", "done:")
 }
@@ -320,9 +320,9 @@ func (s *suite) listed(t *testing.T) {
 	j := job("listed", asksTwo)
 	j.Tags = map[string]string{"team": "listed"}
 	s.submit(t, j)
-	s.comesTo(t, "listed", checkpoint.Waiting)
+	s.comesTo(t, "listed", runs.Waiting)
 	var found []string
-	q := checkpoint.Query{WaitingFor: "bob", Tags: j.Tags, Status: []checkpoint.Status{checkpoint.Waiting}}
+	q := runs.Query{WaitingFor: "bob", Tags: j.Tags, Status: []runs.Status{runs.Waiting}}
 	for run, err := range s.List(t.Context(), q) {
 		require.NoError(t, err)
 		found = append(found, run.ID)
@@ -333,9 +333,9 @@ func (s *suite) listed(t *testing.T) {
 func (s *suite) ended(t *testing.T) {
 	s.submit(t, job("ended", speaks))
 	s.says(t, "ended", "done:")
-	require.ErrorIs(t, s.Stop(t.Context(), "ended", checkpoint.StopRequest{}), checkpoint.ErrRunEnded)
-	require.ErrorIs(t, s.Continue(t.Context(), "ended"), checkpoint.ErrRunEnded)
-	require.ErrorIs(t, s.Answer(t.Context(), "ended", answerTo(t, "p", "x")), checkpoint.ErrNotWaiting)
+	require.ErrorIs(t, s.Stop(t.Context(), "ended", runs.StopRequest{}), runs.ErrEnded)
+	require.ErrorIs(t, s.Continue(t.Context(), "ended"), runs.ErrEnded)
+	require.ErrorIs(t, s.Reply(t.Context(), "ended", answerTo(t, "p", "x")), runs.ErrNotWaiting)
 	_, err := s.Submit(t.Context(), job("ended", speaks))
-	require.ErrorIs(t, err, checkpoint.ErrRunExists)
+	require.ErrorIs(t, err, runs.ErrExists)
 }

@@ -17,13 +17,14 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/testsize"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
 // RunWritten tests that a run which asks at every step writes to a store what it adds, and not its history each time: with 100
 // steps and with 400 (20 and 60 with the race detector) at most two copies of what is said, and for each step so many bytes that depend on neither.
 // Rule distributed/J10.
-func RunWritten(t *testing.T, store checkpoint.RunStore) {
+func RunWritten(t *testing.T, store runs.Store) {
 	t.Helper()
 	agent, err := asking(t.Context(), "asking")
 	require.NoError(t, err)
@@ -80,9 +81,9 @@ func (s *stepping) Generate(_ context.Context, history []*schema.Message, _ ...m
 }
 
 // written executes a run of so many questions, and returns how many bytes the store was given.
-func written(t *testing.T, store checkpoint.RunStore, maker dispatch.TypedMaker[*schema.Message], agent string, questions int) int64 {
+func written(t *testing.T, store runs.Store, maker dispatch.TypedMaker[*schema.Message], agent string, questions int) int64 {
 	t.Helper()
-	counted := &weighed{RunStore: store}
+	counted := &weighed{Store: store}
 	d := dispatch.New(counted, dispatch.Config{Agents: dispatch.Agents{agent: maker}})
 	id := fmt.Sprint("written-", questions)
 	_, err := d.Submit(t.Context(), dispatch.Job{ID: id, Agent: agent,
@@ -90,18 +91,18 @@ func written(t *testing.T, store checkpoint.RunStore, maker dispatch.TypedMaker[
 	require.NoError(t, err)
 	for range questions {
 		info := stretched(t, d, store, id)
-		require.Equal(t, checkpoint.Waiting, info.Status, info.Error)
+		require.Equal(t, runs.Waiting, info.Status, info.Error)
 		answer, err := adk.EncodeAnswer(info.Waiting[0].ID, "yes")
 		require.NoError(t, err)
-		require.NoError(t, d.Answer(t.Context(), id, answer))
+		require.NoError(t, d.Reply(t.Context(), id, answer))
 	}
 	info := stretched(t, d, store, id)
-	require.Equal(t, checkpoint.Done, info.Status, info.Error)
+	require.Equal(t, runs.Done, info.Status, info.Error)
 	return counted.bytes.Load()
 }
 
 // stretched executes a run until it stops.
-func stretched(t *testing.T, d *dispatch.Dispatcher, store checkpoint.RunStore, id string) checkpoint.RunInfo {
+func stretched(t *testing.T, d *dispatch.Dispatcher, store runs.Store, id string) runs.Info {
 	t.Helper()
 	_, err := d.Stretch(t.Context(), id)
 	require.NoError(t, err)
@@ -113,29 +114,29 @@ func stretched(t *testing.T, d *dispatch.Dispatcher, store checkpoint.RunStore, 
 
 // weighed is a store that counts the bytes of what it is given of runs.
 type weighed struct {
-	checkpoint.RunStore
+	runs.Store
 	bytes atomic.Int64
 }
 
-func (s *weighed) Unwrap() checkpoint.Store { return s.RunStore }
+func (s *weighed) Unwrap() checkpoint.Store { return s.Store }
 
-func (s *weighed) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
-	lease, err := s.RunStore.Acquire(ctx, id, req)
+func (s *weighed) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
+	lease, err := s.Store.Acquire(ctx, id, req)
 	if err != nil {
 		return nil, err
 	}
 	return &weighedLease{lease, s}, nil
 }
 
-func (s *weighed) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+func (s *weighed) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	for _, a := range answers {
 		s.bytes.Add(int64(len(a.Data)))
 	}
-	return s.RunStore.Answer(ctx, id, answers...)
+	return s.Store.Reply(ctx, id, answers...)
 }
 
 type weighedLease struct {
-	checkpoint.Lease
+	runs.Lease
 	store *weighed
 }
 
@@ -149,7 +150,7 @@ func (l *weighedLease) AppendRecord(ctx context.Context, id string, record []byt
 	return l.Lease.AppendRecord(ctx, id, record)
 }
 
-func (l *weighedLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
+func (l *weighedLease) Settle(ctx context.Context, s runs.Settlement) error {
 	questions, err := json.Marshal(s.Waiting)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -60,7 +61,7 @@ func TestWritten_OfWhateverAsks(t *testing.T) {
 		"an agent in a sequence":   {Agent: sequence, Durability: adk.EveryStep},
 	} {
 		t.Run(name, func(t *testing.T) {
-			maker := func(_ context.Context, _ checkpoint.RunInfo, store checkpoint.Store) (*adk.Runner, error) {
+			maker := func(_ context.Context, _ runs.Info, store checkpoint.Store) (*adk.Runner, error) {
 				conf := conf
 				conf.CheckPointStore = store
 				return adk.NewRunner(t.Context(), conf), nil

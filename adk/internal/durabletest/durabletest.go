@@ -16,13 +16,14 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
 // plain is a store with a journal that does not know about runs.
 type plain interface {
 	checkpoint.Store
-	checkpoint.Journal
+	runs.Journal
 }
 
 // dying is a store that is out of reach once the process has died, after a number of steps.

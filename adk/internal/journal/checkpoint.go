@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/delta"
+	"github.com/weftgo/weft/runs"
 )
 
 // A run that stops again and again, such as at a question in every step, would write all that was said until then each time:
@@ -84,7 +84,7 @@ func (s *savings) whole(sum []byte) ([]byte, error) {
 	}
 	data := v.Bytes()
 	if !bytes.Equal(sumOfCheckpoint(data), sum) {
-		return nil, fmt.Errorf("%w: %w", core.ErrJournalDamaged, errOtherCheckpoint)
+		return nil, fmt.Errorf("%w: %w", runs.ErrDamaged, errOtherCheckpoint)
 	}
 	return data, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // leased is a journal whose store is a lease.
@@ -151,7 +152,7 @@ func TestReplay_RefusesAnotherCheckpoint(t *testing.T) {
 				delete(damaged.values, "1")
 			}
 			_, err := leased(damaged).Replay(t.Context())
-			require.True(t, errors.Is(err, core.ErrJournalDamaged) || errors.Is(err, core.ErrCheckPointNotFound), "%v", err)
+			require.True(t, errors.Is(err, runs.ErrDamaged) || errors.Is(err, runs.ErrNotFound), "%v", err)
 		})
 	}
 }

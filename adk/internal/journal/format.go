@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/serialization"
+	"github.com/weftgo/weft/runs"
 )
 
 // Format is the format of the journals which are written: it ends each record, and is in the records of kind begin and
@@ -107,7 +107,7 @@ func checkFormat(format int) error {
 	switch {
 	case format > Format:
 		return fmt.Errorf("%w: the journal has format %d, and at most format %d is known: use a newer Weft",
-			core.ErrNewerFormat, format, Format)
+			runs.ErrNewerFormat, format, Format)
 	case format < oldest:
 		return fmt.Errorf("%w (it has format %d)", errNoRecord, format)
 	}

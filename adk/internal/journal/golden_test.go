@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // goldenJournals are journals as releases have written them, a file of testdata each, with what a process that resumes
@@ -112,7 +112,7 @@ func TestContinue_WhoCameSecondIsBusy(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, j.Adopt(Rest{}))
 	store.other = rec(KindLife, "b", 1, follows("a", 2))
-	require.ErrorIs(t, j.Continue(t.Context(), nil), core.ErrRunBusy)
+	require.ErrorIs(t, j.Continue(t.Context(), nil), runs.ErrBusy)
 	require.Error(t, j.append(t.Context(), &Record{Kind: KindTurn, Visit: "a"}), "it writes nothing from then on")
 	past, next, err := replayFrom(t, j)
 	require.NoError(t, err)
@@ -128,6 +128,6 @@ func TestReplay_RefusesJournalsOfOlderBuilds(t *testing.T) {
 	var records [][]byte
 	require.NoError(t, json.Unmarshal(data, &records))
 	_, _, err = replayOf(t, records...)
-	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	require.ErrorContains(t, err, "was written by an older Weft")
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // kept is a journal that is kept, in a new process that continues from the checkpoint.
@@ -113,13 +113,13 @@ func TestReadHistory_GivesWhatIsBeforeTheDamage(t *testing.T) {
 
 	store.records["1"] = append(append([][]byte{}, whole[:1]...), whole[2:]...) // the first turn is missing
 	h, err := ReadHistory(t.Context(), store, "1")
-	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	require.Equal(t, "input", string(h.Run))
 	require.Empty(t, stepTexts(h))
 
 	store.records["1"] = append(append([][]byte{}, whole[:2]...), []byte("damaged"), whole[3])
 	h, err = ReadHistory(t.Context(), store, "1")
-	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	require.ErrorContains(t, err, `record 3 in the journal of run "1": `)
 	require.Equal(t, []string{"one"}, stepTexts(h))
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/delta"
+	"github.com/weftgo/weft/runs"
 )
 
 // SavingTime limits the time that a store takes to record what has happened already, whether or not the run has ended.
@@ -28,7 +29,7 @@ var ErrClosed = errors.New("failed to save a step: the run has ended")
 
 // A Journal belongs to one run in one process. It is safe for concurrent use after [Journal.Adopt] or [Journal.Begin].
 type Journal struct {
-	store core.CheckPointJournal
+	store runs.Journal
 	id    string
 	root  Scope
 	// OnSaved, if it is set before the first record, is given how many records of this life are saved whenever that
@@ -103,15 +104,15 @@ type steps struct {
 // New makes the journal of a run. A store without a journal of its own gets all records in one value.
 func New(store core.CheckPointStore, id string) *Journal {
 	j := &Journal{id: id, life: newLife(), started: map[string]bool{}, known: map[string]*steps{}, now: map[string]*steps{}, visits: map[string]*Visit{}}
-	_, j.fenced = store.(core.RunLease)
+	_, j.fenced = store.(runs.Lease)
 	var ok bool
-	if j.store, ok = store.(core.CheckPointJournal); !ok {
+	if j.store, ok = store.(runs.Journal); !ok {
 		j.store = &whole{store: store}
 	}
 	j.saved = func(ctx context.Context) ([]byte, error) {
 		data, exists, err := store.Get(ctx, id)
 		if err == nil && !exists {
-			err = &core.CheckPointNotFoundError{ID: id}
+			err = &runs.NotFoundError{ID: id}
 		}
 		return data, err
 	}
@@ -238,19 +239,19 @@ func decodeAll(records [][]byte) ([]entry, error) {
 
 // recordError says why a record cannot be used. The record is damaged, unless a newer or another program could read it.
 func recordError(index int, r *Record, err error) error {
-	e := &core.JournalError{Record: index + 1, Err: err}
+	e := &runs.DamageError{Record: index + 1, Err: err}
 	if r != nil {
 		e.Life = r.Life
 	}
-	if !errors.Is(err, core.ErrNewerFormat) && !errors.Is(err, core.ErrUnknownType) {
-		e.Err = fmt.Errorf("%w: %w", core.ErrJournalDamaged, err)
+	if !errors.Is(err, runs.ErrNewerFormat) && !errors.Is(err, runs.ErrUnknownType) {
+		e.Err = fmt.Errorf("%w: %w", runs.ErrDamaged, err)
 	}
 	return e
 }
 
 // ofRun names the run in an error about one of its records.
 func ofRun(id string, err error) error {
-	var record *core.JournalError
+	var record *runs.DamageError
 	if errors.As(err, &record) {
 		record.Run = id
 	}
@@ -258,7 +259,7 @@ func ofRun(id string, err error) error {
 }
 
 // Continue says, after Replay, that this process continues with the run, and with which answers. It fails with
-// [core.ErrRunBusy] if another process was faster. Nothing may happen before. (J1, J4)
+// [runs.ErrBusy] if another process was faster. Nothing may happen before. (J1, J4)
 func (j *Journal) Continue(ctx context.Context, answers map[string][]byte) (err error) {
 	defer BlameStore(&err)
 	err = j.append(ctx, &Record{Kind: KindLife, Format: Format, Prev: j.past.life, Seen: j.past.seen, Answers: answers})
@@ -271,7 +272,7 @@ func (j *Journal) Continue(ctx context.Context, answers map[string][]byte) (err 
 	}
 	if s.life != j.life {
 		j.Close()
-		return fmt.Errorf("%w: another process resumed it at the same time", core.ErrRunBusy)
+		return fmt.Errorf("%w: another process resumed it at the same time", runs.ErrBusy)
 	}
 	return nil
 }
@@ -366,7 +367,7 @@ func (j *Journal) begin(ctx context.Context, begin *Record) error {
 	}
 	if begin.Prev == "" {
 		if err := j.Remove(ctx); err != nil {
-			return fmt.Errorf("%w: %w", core.ErrNotSaved, err)
+			return fmt.Errorf("%w: %w", runs.ErrNotSaved, err)
 		}
 	}
 	j.recording = true
@@ -421,7 +422,7 @@ func (j *Journal) Close() {
 // alive asks the store whether this process still has the run, as a record that is written does.
 func (j *Journal) alive(ctx context.Context) (err error) {
 	defer BlameStore(&err)
-	lease, ok := j.store.(core.RunLease)
+	lease, ok := j.store.(runs.Lease)
 	if !ok {
 		return nil
 	}
@@ -471,13 +472,13 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 	}
 	data, err := encode(r)
 	if err != nil {
-		return fmt.Errorf("%w: step of %s: %w", core.ErrNotSaved, r.Visit, err)
+		return fmt.Errorf("%w: step of %s: %w", runs.ErrNotSaved, r.Visit, err)
 	}
 	if !j.recording {
 		return nil
 	}
 	if data, err = j.pack(r, data); err != nil {
-		return fmt.Errorf("%w: step of %s: %w", core.ErrNotSaved, r.Visit, err)
+		return fmt.Errorf("%w: step of %s: %w", runs.ErrNotSaved, r.Visit, err)
 	}
 	for _, next := range [][]byte{j.unclear, data} {
 		if next == nil {
@@ -485,7 +486,7 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 		}
 		if err := j.store.AppendRecord(ctx, j.id, next); err != nil {
 			j.unclear = next
-			return fmt.Errorf("%w: record %d of life %s (%s of %q): %w", core.ErrNotSaved, r.N, r.Life, r.Kind, r.Visit, err)
+			return fmt.Errorf("%w: record %d of life %s (%s of %q): %w", runs.ErrNotSaved, r.N, r.Life, r.Kind, r.Visit, err)
 		}
 		j.unclear = nil
 		j.written++

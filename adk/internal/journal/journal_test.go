@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -116,7 +117,7 @@ func TestReplay_RefusesWhatIsNoJournal(t *testing.T) {
 	require.ErrorContains(t, j.Adopt(Rest{}), "step 2: it keeps more messages than there are")
 	store.records["1"] = [][]byte{[]byte("rubbish")}
 	_, err = New(store, "1").Replay(t.Context())
-	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	require.ErrorContains(t, err, `record 1 in the journal of run "1"`)
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // entry is a record as it stands in the store.
@@ -95,8 +95,8 @@ func intact(kept []entry) ([]entry, error) {
 	for i, e := range kept {
 		next[e.Life]++
 		if e.N != next[e.Life] {
-			return kept[:i], &core.JournalError{Record: e.index + 1, Life: e.Life, Err: fmt.Errorf(
-				"%w: it has number %d and stands where number %d belongs", core.ErrJournalDamaged, e.N, next[e.Life])}
+			return kept[:i], &runs.DamageError{Record: e.index + 1, Life: e.Life, Err: fmt.Errorf(
+				"%w: it has number %d and stands where number %d belongs", runs.ErrDamaged, e.N, next[e.Life])}
 		}
 	}
 	return kept, nil

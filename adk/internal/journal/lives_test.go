@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 )
 
 // walker is one life of the random walk.
@@ -190,7 +190,7 @@ func TestReplay_RefusesGapsAndOtherRepeats(t *testing.T) {
 		{rec(KindBegin, "a", 1, nil), rec(KindTurn, "a", 2, nil), rec(KindFailed, "a", 2, nil)},
 	} {
 		_, _, err := replayOf(t, records...)
-		require.ErrorIs(t, err, core.ErrJournalDamaged)
+		require.ErrorIs(t, err, runs.ErrDamaged)
 		require.ErrorContains(t, err, `of life a in the journal of run "1": checkpoint journal is damaged: it has number`)
 	}
 }
@@ -209,7 +209,7 @@ func TestReplay_RefusesRecordsThatNoJournalHas(t *testing.T) {
 		"no number":                    rec(KindBegin, "a", 0, nil),
 	} {
 		_, _, err := replayOf(t, record)
-		require.ErrorIs(t, err, core.ErrJournalDamaged, name)
+		require.ErrorIs(t, err, runs.ErrDamaged, name)
 	}
 }
 
@@ -333,9 +333,9 @@ func TestReplay_RefusesAFieldThatItDoesNotKnow(t *testing.T) {
 		return append(binary.LittleEndian.AppendUint32(data, sumOf(data, mark)), mark...)
 	}
 	_, _, err := replayOf(t, with(Format))
-	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	require.ErrorContains(t, err, `there is no field "Agent"`)
 	_, _, err = replayOf(t, with(Format+1))
-	require.ErrorIs(t, err, core.ErrNewerFormat)
+	require.ErrorIs(t, err, runs.ErrNewerFormat)
 	require.ErrorContains(t, err, "life a")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -52,11 +53,11 @@ func approvedOnce(t *testing.T, depth int) {
 		if calls++; calls > 1 {
 			return "paid", nil
 		}
-		lease, err := store.Acquire(ctx, "1", checkpoint.LeaseRequest{Owner: "reaper", Steal: true}) // as after a death
+		lease, err := store.Acquire(ctx, "1", runs.LeaseRequest{Owner: "reaper", Steal: true}) // as after a death
 		if err != nil {
 			return "", err
 		}
-		return "", errors.Join(errors.New("died"), lease.Settle(ctx, checkpoint.Settlement{}))
+		return "", errors.Join(errors.New("died"), lease.Settle(ctx, runs.Settlement{}))
 	})
 	require.NoError(t, err)
 	process := func() *adk.Runner {
@@ -83,7 +84,7 @@ func approvedOnce(t *testing.T, depth int) {
 	for e := range it.All() {
 		last = e.Err
 	}
-	require.ErrorIs(t, last, adk.ErrLeaseLost)
+	require.ErrorIs(t, last, runs.ErrLeaseLost)
 	require.Equal(t, 1, calls)
 
 	it, err = process().Resume(t.Context(), "1")

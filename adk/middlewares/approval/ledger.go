@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Ledger remembers which decisions were used, so that none is used twice: a saved run can be resumed again and again.
@@ -26,9 +26,9 @@ type CallLedger interface {
 
 // StoreLedger keeps decisions in a store that knows about runs, so that all processes which share the store agree on which
 // ones are used. It is a [CallLedger].
-func StoreLedger(store checkpoint.Leaser) Ledger { return storeLedger{store} }
+func StoreLedger(store runs.Leaser) Ledger { return storeLedger{store} }
 
-type storeLedger struct{ store checkpoint.Leaser }
+type storeLedger struct{ store runs.Leaser }
 
 // callTag is the tag of a used decision that names the call.
 const callTag = "call"
@@ -42,31 +42,31 @@ func (l storeLedger) Use(ctx context.Context, hash string, until time.Time) (boo
 // UseFor implements CallLedger.
 func (l storeLedger) UseFor(ctx context.Context, hash, call string, until time.Time) (bool, error) {
 	id := "approval/" + hash
-	made := &checkpoint.NewRun{Agent: "approval"}
+	made := &runs.Spec{Agent: "approval"}
 	if call != "" {
 		made.Tags = map[string]string{callTag: call}
 	}
-	lease, err := l.store.Acquire(ctx, id, checkpoint.LeaseRequest{Owner: "approval", Create: made})
-	if errors.Is(err, checkpoint.ErrRunBusy) {
+	lease, err := l.store.Acquire(ctx, id, runs.LeaseRequest{Owner: "approval", Create: made})
+	if errors.Is(err, runs.ErrBusy) {
 		return l.isOf(ctx, id, call)
 	}
 	if err != nil {
 		return false, err
 	}
 	if before := lease.Info(); before.Status != "" {
-		return call != "" && before.Tags[callTag] == call, lease.Settle(ctx, checkpoint.Settlement{})
+		return call != "" && before.Tags[callTag] == call, lease.Settle(ctx, runs.Settlement{})
 	}
 	keep := max(time.Until(until), time.Minute)
-	return true, lease.Settle(ctx, checkpoint.Settlement{Status: checkpoint.Done, Keep: keep})
+	return true, lease.Settle(ctx, runs.Settlement{Status: runs.Done, Keep: keep})
 }
 
 // isOf reports whether a decision that somebody is using is used by a call.
 func (l storeLedger) isOf(ctx context.Context, id, call string) (bool, error) {
-	runs, ok := l.store.(checkpoint.Inspector)
+	runStore, ok := l.store.(runs.Inspector)
 	if !ok || call == "" {
 		return false, nil
 	}
-	info, _, err := runs.Inspect(ctx, id)
+	info, _, err := runStore.Inspect(ctx, id)
 	return info.Tags[callTag] == call, err
 }
 

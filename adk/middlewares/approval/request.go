@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -57,7 +58,7 @@ func (r *Request) CheckAnswer(answer any) error {
 		d = *v
 	case Decision:
 		d = v
-	case adk.JSONAnswer:
+	case runs.JSONReply:
 		if err := json.Unmarshal(v, &d); err != nil {
 			return fmt.Errorf("it is no decision: %w; %s", err, howToDecide)
 		}

@@ -13,13 +13,13 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
 // Errors that end a run are none that the model reads.
 func TestErrorsThatEndTheRunPass(t *testing.T) {
-	for _, ends := range []error{adk.ErrNotSaved, adk.ErrLeaseLost, core.ErrUndecided} {
+	for _, ends := range []error{runs.ErrNotSaved, runs.ErrLeaseLost, runs.ErrUndecided} {
 		m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
 		failing := adktest.NewTool("t", adktest.Fails(fmt.Errorf("of an agent inside: %w", ends)))
 		adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, failing), "hi").ExpectError(ends)
@@ -78,7 +78,7 @@ func TestAPaymentOfAnAgentInsideIsMadeOnce(t *testing.T) {
 		require.NoError(t, err)
 		return adktest.Collect(t, events)
 	}
-	adktest.Collect(t, runner().Query(t.Context(), "pay", adk.WithCheckPointID("run"))).ExpectError(adk.ErrNotSaved)
+	adktest.Collect(t, runner().Query(t.Context(), "pay", adk.WithCheckPointID("run"))).ExpectError(runs.ErrNotSaved)
 	resumed().ExpectError(errAway)
 	outcome, unknown = &adk.ToolOutcome{Result: "paid"}, nil
 	resumed().ExpectText("done")

@@ -10,6 +10,7 @@ import (
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -160,7 +161,7 @@ func TestErrorHandler_ErrorBecomesResult(t *testing.T) {
 // Rule components/E3.
 func TestErrorHandler_InterruptsPass(t *testing.T) {
 	never := func(context.Context, error) string { panic("the handler saw an interrupt") }
-	for _, interrupt := range []error{tool.Interrupt(background, nil), core.ErrInterruptAndRerun, core.ErrNotSaved} {
+	for _, interrupt := range []error{tool.Interrupt(background, nil), core.ErrInterruptAndRerun, runs.ErrNotSaved} {
 		for _, inner := range combinations(interrupt) {
 			wrapped := WrapToolWithErrorHandler(inner, never)
 			if w, ok := wrapped.(tool.InvokableTool); ok {

@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/recipes/internal/desk"
+	"github.com/weftgo/weft/runs"
 )
 
 // redisServer starts a server, and returns its address.
@@ -62,16 +63,16 @@ func TestHandler_GivesRunsBackWhenTheServerEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
 	queue := asynq.NewClient(at)
 	defer queue.Close()
 	ends := make(chan struct{})
 	server := asynq.NewServer(at, asynq.Config{ShutdownTimeout: 10 * time.Second, LogLevel: asynq.FatalLevel,
 		TaskCheckInterval: 100 * time.Millisecond})
-	if err := server.Start(handler(runs, queue, ends)); err != nil {
+	if err := server.Start(handler(store, queue, ends)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := runs.Submit(t.Context(), desk.Job("r")); err != nil {
+	if _, err := store.Submit(t.Context(), desk.Job("r")); err != nil {
 		t.Fatal(err)
 	}
 	if err := put(t.Context(), queue, "r", 0); err != nil {
@@ -82,8 +83,8 @@ func TestHandler_GivesRunsBackWhenTheServerEnds(t *testing.T) {
 	}
 	close(ends)
 	server.Shutdown()
-	info, _, err := runs.Inspect(t.Context(), "r")
-	if err != nil || info.Status != checkpoint.Ready || calls.Load() != 1 {
+	info, _, err := store.Inspect(t.Context(), "r")
+	if err != nil || info.Status != runs.Ready || calls.Load() != 1 {
 		t.Fatalf("%s after %d calls: %v", info.Status, calls.Load(), err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/recipes/internal/desk"
+	"github.com/weftgo/weft/runs"
 )
 
 func post(ctx context.Context, url string) error {
@@ -32,8 +33,8 @@ func TestHandler_EveryOrderEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
-	server := httptest.NewServer(Handler(runs, 50*time.Second, nil))
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	server := httptest.NewServer(Handler(store, 50*time.Second, nil))
 	defer server.Close()
 	go func() {
 		for ctx.Err() == nil {
@@ -42,7 +43,7 @@ func TestHandler_EveryOrderEnds(t *testing.T) {
 		}
 	}()
 	n := 0
-	err = desk.Serve(ctx, runs, 10, func(id string) error {
+	err = desk.Serve(ctx, store, 10, func(id string) error {
 		if n++; n%2 == 0 {
 			return nil
 		}
@@ -59,18 +60,18 @@ func TestHandler_StopsAfterItsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
-	if _, err := runs.Submit(t.Context(), desk.Job("r")); err != nil {
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	if _, err := store.Submit(t.Context(), desk.Job("r")); err != nil {
 		t.Fatal(err)
 	}
-	handler, requests := Handler(runs, 150*time.Millisecond, nil), 0
+	handler, requests := Handler(store, 150*time.Millisecond, nil), 0
 	for code := http.StatusAccepted; code == http.StatusAccepted; requests++ {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/runs/r", nil))
 		code = w.Code
 	}
-	info, _, err := runs.Inspect(t.Context(), "r")
-	if err != nil || info.Status != checkpoint.Done || requests < 2 || calls.Load() != 4 {
+	info, _, err := store.Inspect(t.Context(), "r")
+	if err != nil || info.Status != runs.Done || requests < 2 || calls.Load() != 4 {
 		t.Fatalf("%s after %d requests and %d calls: %v", info.Status, requests, calls.Load(), err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/recipes/internal/desk"
+	"github.com/weftgo/weft/runs"
 )
 
 // A run that takes longer than a call is continued by the next one, and makes each of its calls once.
@@ -18,12 +19,12 @@ func TestFunction_StopsInTimeAndIsCalledAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
-		if _, err := runs.Submit(t.Context(), desk.Job("r")); err != nil {
+		store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+		if _, err := store.Submit(t.Context(), desk.Job("r")); err != nil {
 			t.Fatal(err)
 		}
 		queue, n := []Event{{"r"}}, 0
-		function := Function(runs, 6*time.Minute, func(_ context.Context, e Event, _ time.Duration) error {
+		function := Function(store, 6*time.Minute, func(_ context.Context, e Event, _ time.Duration) error {
 			queue = append(queue, e)
 			return nil
 		})
@@ -40,8 +41,8 @@ func TestFunction_StopsInTimeAndIsCalledAgain(t *testing.T) {
 				t.Fatal("the function was ended")
 			}
 		}
-		info, _, err := runs.Inspect(t.Context(), "r")
-		if err != nil || info.Status != checkpoint.Done || n < 2 || calls.Load() != 4 {
+		info, _, err := store.Inspect(t.Context(), "r")
+		if err != nil || info.Status != runs.Done || n < 2 || calls.Load() != 4 {
 			t.Fatalf("%s after %d calls of the function and %d of the tool: %v", info.Status, n, calls.Load(), err)
 		}
 	})

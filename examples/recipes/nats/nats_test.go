@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/recipes/internal/desk"
+	"github.com/weftgo/weft/runs"
 )
 
 // queueOf starts a server with a queue.
@@ -54,12 +55,12 @@ func TestConsume_EveryOrderEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	ended := make(chan error)
-	go func() { ended <- Consume(ctx, queue, runs) }()
-	go Look(ctx, js, "runs", runs)
-	if err := desk.Serve(ctx, runs, 10, func(id string) error { return Put(ctx, js, "runs", id) }); err != nil {
+	go func() { ended <- Consume(ctx, queue, store) }()
+	go Look(ctx, js, "runs", store)
+	if err := desk.Serve(ctx, store, 10, func(id string) error { return Put(ctx, js, "runs", id) }); err != nil {
 		t.Fatal(err)
 	}
 	stop()
@@ -76,8 +77,8 @@ func TestConsume_AWorkerThatEndsGivesItsRunBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
-	if _, err := runs.Submit(t.Context(), desk.Job("r")); err != nil {
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	if _, err := store.Submit(t.Context(), desk.Job("r")); err != nil {
 		t.Fatal(err)
 	}
 	if err := Put(t.Context(), js, "runs", "r"); err != nil {
@@ -90,17 +91,17 @@ func TestConsume_AWorkerThatEndsGivesItsRunBack(t *testing.T) {
 		}
 		stop()
 	}()
-	if err := Consume(ctx, queue, runs); err != nil {
+	if err := Consume(ctx, queue, store); err != nil {
 		t.Fatal(err)
 	}
-	info, _, err := runs.Inspect(t.Context(), "r")
-	if err != nil || info.Status != checkpoint.Ready || calls.Load() != 1 {
+	info, _, err := store.Inspect(t.Context(), "r")
+	if err != nil || info.Status != runs.Ready || calls.Load() != 1 {
 		t.Fatalf("%s after %d calls: %v", info.Status, calls.Load(), err)
 	}
 	ctx, stop = context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- Consume(ctx, queue, runs) }()
-	for o, err := runs.Wait(ctx, "r"); o.Status != checkpoint.Done; o, err = runs.Wait(ctx, "r") {
+	go func() { ended <- Consume(ctx, queue, store) }()
+	for o, err := store.Wait(ctx, "r"); o.Status != runs.Done; o, err = store.Wait(ctx, "r") {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/recipes/internal/desk"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestServe_EveryOrderEnds(t *testing.T) {
@@ -28,14 +29,14 @@ func TestWorker_GivesRunsBackWhenItsClientEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
 	db, err := open(filepath.Join(t.TempDir(), "river.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	start := func() *river.Client[*sql.Tx] {
-		queue, err := Queue(t.Context(), db, runs)
+		queue, err := Queue(t.Context(), db, store)
 		if err == nil {
 			err = queue.Start(t.Context())
 		}
@@ -45,7 +46,7 @@ func TestWorker_GivesRunsBackWhenItsClientEnds(t *testing.T) {
 		return queue
 	}
 	queue := start()
-	if _, err := runs.Submit(t.Context(), desk.Job("r")); err != nil {
+	if _, err := store.Submit(t.Context(), desk.Job("r")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := queue.Insert(t.Context(), Run{"r"}, nil); err != nil {
@@ -57,15 +58,15 @@ func TestWorker_GivesRunsBackWhenItsClientEnds(t *testing.T) {
 	if err := queue.StopAndCancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	info, _, err := runs.Inspect(t.Context(), "r")
-	if err != nil || info.Status != checkpoint.Ready || calls.Load() != 1 {
+	info, _, err := store.Inspect(t.Context(), "r")
+	if err != nil || info.Status != runs.Ready || calls.Load() != 1 {
 		t.Fatalf("%s after %d calls: %v", info.Status, calls.Load(), err)
 	}
 	queue = start()
 	defer queue.StopAndCancel(context.WithoutCancel(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for o, err := runs.Wait(ctx, "r"); o.Status != checkpoint.Done; o, err = runs.Wait(ctx, "r") {
+	for o, err := store.Wait(ctx, "r"); o.Status != runs.Done; o, err = store.Wait(ctx, "r") {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 const (
@@ -51,7 +51,7 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 		return outcome{}, notFound(in.ID)
 	case info.Tenant != e.options.Tenant:
 		return outcome{}, retried(in.ID, ErrTypeNotMine, "this worker is not that of its tenant", dispatch.NotMineAgain)
-	case info.Status == checkpoint.Ready && info.Owner == "" && time.Until(info.WakeAt) > 0: // its time has not come
+	case info.Status == runs.Ready && info.Owner == "" && time.Until(info.WakeAt) > 0: // its time has not come
 		return e.outcome(ctx, info)
 	}
 	for {
@@ -63,23 +63,23 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 		ctx := context.WithoutCancel(ctx)
 		info.Status, info.Waiting, info.WakeAt = o.Status, o.Waiting, o.WakeAt
 		switch o.Status {
-		case checkpoint.Ready:
+		case runs.Ready:
 			if time.Until(o.WakeAt) <= 0 {
 				return outcome{}, retried(in.ID, ErrTypeMoved, "its worker ends; another one continues", time.Millisecond)
 			}
-		case checkpoint.Waiting: // and may have its answers already
+		case runs.Waiting: // and may have its answers already
 			now, exists, err := e.d.Inspect(ctx, in.ID)
 			if err != nil || !exists {
 				break
 			}
-			if now.Status == checkpoint.Ready && now.Owner == "" {
+			if now.Status == runs.Ready && now.Owner == "" {
 				continue
 			}
-			if now.Status == checkpoint.Waiting || now.Status == checkpoint.Paused {
+			if now.Status == runs.Waiting || now.Status == runs.Paused {
 				info = now
 			}
 		default:
-			e.ended(ctx, info, in.Detached && o.Status != checkpoint.Paused)
+			e.ended(ctx, info, in.Detached && o.Status != runs.Paused)
 		}
 		return e.outcome(ctx, info)
 	}
@@ -123,11 +123,11 @@ func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.Typed
 
 // refused returns the outcome or the error for a stretch that ended with err, so that the state of the run is not
 // known.
-func (e *TypedEngine[M]) refused(ctx context.Context, before checkpoint.RunInfo, err error) (outcome, error) {
+func (e *TypedEngine[M]) refused(ctx context.Context, before runs.Info, err error) (outcome, error) {
 	id := before.ID
-	var busy *checkpoint.BusyError
+	var busy *runs.BusyError
 	switch {
-	case errors.Is(err, checkpoint.ErrNotFound):
+	case errors.Is(err, runs.ErrNotFound):
 		return outcome{}, notFound(id)
 	case errors.Is(err, dispatch.ErrNotMine):
 		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, dispatch.NotMineAgain)
@@ -153,7 +153,7 @@ func (e *TypedEngine[M]) broken(ctx context.Context, id string, err error) error
 
 // ended signals the end of a run to who waits for it: its parent, and the next run of its key. It is a service:
 // they look by themselves now and then.
-func (e *TypedEngine[M]) ended(ctx context.Context, run checkpoint.RunInfo, parent bool) {
+func (e *TypedEngine[M]) ended(ctx context.Context, run runs.Info, parent bool) {
 	var err error
 	if parent && run.Parent != "" {
 		err = e.changed(ctx, run.Parent, Changed{})
@@ -168,8 +168,8 @@ func (e *TypedEngine[M]) ended(ctx context.Context, run checkpoint.RunInfo, pare
 
 // signalNext has the next run of a key begin.
 func (e *TypedEngine[M]) signalNext(ctx context.Context, key string) error {
-	var next checkpoint.RunInfo
-	for run, err := range e.d.List(ctx, checkpoint.Query{Key: key, Status: []checkpoint.Status{checkpoint.Ready}}) {
+	var next runs.Info
+	for run, err := range e.d.List(ctx, runs.Query{Key: key, Status: []runs.Status{runs.Ready}}) {
 		if err != nil {
 			return err
 		}
@@ -184,12 +184,12 @@ func (e *TypedEngine[M]) signalNext(ctx context.Context, key string) error {
 }
 
 // outcome returns what the workflow is told about a run.
-func (e *TypedEngine[M]) outcome(ctx context.Context, info checkpoint.RunInfo) (outcome, error) {
+func (e *TypedEngine[M]) outcome(ctx context.Context, info runs.Info) (outcome, error) {
 	o := outcome{Agent: cut(info.Agent, longestSummary), Tenant: cut(info.Tenant, longestSummary), Status: info.Status, Details: e.describe(info)}
 	switch info.Status {
-	case checkpoint.Ready:
+	case runs.Ready:
 		o.WakeIn = fromNow(info.WakeAt)
-	case checkpoint.Waiting, checkpoint.Paused:
+	case runs.Waiting, runs.Paused:
 		if err := e.questions(ctx, info, &o); err != nil {
 			return outcome{}, e.broken(ctx, info.ID, err)
 		}
@@ -199,7 +199,7 @@ func (e *TypedEngine[M]) outcome(ctx context.Context, info checkpoint.RunInfo) (
 
 // questions fills in what a run waits for, as far as there is room in the history. Runs that it waits for and that there
 // is no room for get workflows of their own, which signal when they end.
-func (e *TypedEngine[M]) questions(ctx context.Context, info checkpoint.RunInfo, o *outcome) error {
+func (e *TypedEngine[M]) questions(ctx context.Context, info runs.Info, o *outcome) error {
 	children, err := e.openChildren(ctx, info)
 	if err != nil {
 		return err
@@ -221,11 +221,11 @@ func (e *TypedEngine[M]) questions(ctx context.Context, info checkpoint.RunInfo,
 				err = errors.Join(err, e.start(ctx, child))
 			}
 		}
-		if info.Status == checkpoint.Waiting && !p.Answered && !p.Expires.IsZero() {
+		if info.Status == runs.Waiting && !p.Answered && !p.Expires.IsZero() {
 			o.WakeIn = sooner(o.WakeIn, fromNow(p.Expires))
 		}
 	}
-	if len(children) > 0 || info.Status == checkpoint.Waiting && !info.WakeAt.IsZero() {
+	if len(children) > 0 || info.Status == runs.Waiting && !info.WakeAt.IsZero() {
 		o.LookIn = fromNow(info.WakeAt)
 	}
 	return err
@@ -263,21 +263,21 @@ func sizeOf(v any) int {
 
 // openChildren are the runs that a run waits for and that have not ended.
 func (e *TypedEngine[M]) openChildren(
-	ctx context.Context, info checkpoint.RunInfo,
-) (map[string]checkpoint.RunInfo, error) {
+	ctx context.Context, info runs.Info,
+) (map[string]runs.Info, error) {
 	waits := false
 	for _, p := range info.Waiting {
 		waits = waits || p.Kind == adk.QuestionRun && !p.Answered
 	}
-	children := map[string]checkpoint.RunInfo{}
+	children := map[string]runs.Info{}
 	if !waits {
 		return children, nil
 	}
-	for child, err := range e.d.List(ctx, checkpoint.Query{Parent: info.ID}) {
+	for child, err := range e.d.List(ctx, runs.Query{Parent: info.ID}) {
 		if err != nil {
 			return nil, err
 		}
-		if child.Status != checkpoint.Done && child.Status != checkpoint.Failed {
+		if child.Status != runs.Done && child.Status != runs.Failed {
 			children[child.ID] = child
 		}
 	}
@@ -285,7 +285,7 @@ func (e *TypedEngine[M]) openChildren(
 }
 
 // childOf is the run that a question waits for, "" if it is no such question.
-func childOf(p checkpoint.WaitPoint) string {
+func childOf(p runs.Question) string {
 	var info struct {
 		Run string `json:"run"`
 	}
@@ -296,7 +296,7 @@ func childOf(p checkpoint.WaitPoint) string {
 }
 
 // describe calls Config.Details. A panic of it is no reason to fail.
-func (e *TypedEngine[M]) describe(info checkpoint.RunInfo) (text string) {
+func (e *TypedEngine[M]) describe(info runs.Info) (text string) {
 	defer func() {
 		if v := recover(); v != nil {
 			text = fmt.Sprint("Config.Details: panic: ", v)
@@ -336,19 +336,19 @@ func cut(text string, most int) string {
 
 // answerQuestion is the activity that gives an answer to the store.
 func (e *TypedEngine[M]) answerQuestion(ctx context.Context, in answerInput) error {
-	var encoded checkpoint.Answer
+	var encoded runs.Reply
 	var err error
 	if len(in.Answer.Data) == 0 || string(in.Answer.Data) == "null" {
 		encoded, err = adk.EncodeAnswer(in.Answer.Point, nil)
 	} else {
-		encoded, err = adk.EncodeAnswer(in.Answer.Point, adk.JSONAnswer(in.Answer.Data))
+		encoded, err = adk.EncodeAnswer(in.Answer.Point, runs.JSONReply(in.Answer.Data))
 	}
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError(
 			fmt.Sprintf("run %q: the answer is no JSON", in.ID), ErrTypeInvalid, nil)
 	}
 	encoded.By = in.Answer.By
-	return e.control(ctx, in.ID, e.d.Answer(ctx, in.ID, encoded))
+	return e.control(ctx, in.ID, e.d.Reply(ctx, in.ID, encoded))
 }
 
 // stop is the activity that stops a run in the store.
@@ -360,7 +360,7 @@ func (e *TypedEngine[M]) stop(ctx context.Context, in stopInput) error {
 	case s.Timeout < 0:
 		s.Timeout = 0
 	}
-	return e.control(ctx, in.ID, e.stopRun(ctx, in.ID, checkpoint.StopRequest{
+	return e.control(ctx, in.ID, e.stopRun(ctx, in.ID, runs.StopRequest{
 		Immediate: s.Immediate, Timeout: s.Timeout, Reason: s.Reason, By: s.By, Children: s.Children}))
 }
 
@@ -375,13 +375,13 @@ func (e *TypedEngine[M]) control(ctx context.Context, id string, err error) erro
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("run %q: %s", id, why), errType, nil)
 	}
 	switch {
-	case err == nil, errors.Is(err, checkpoint.ErrRunEnded):
+	case err == nil, errors.Is(err, runs.ErrEnded):
 		return nil
-	case errors.Is(err, checkpoint.ErrNotFound):
+	case errors.Is(err, runs.ErrNotFound):
 		return notFound(id)
-	case errors.Is(err, checkpoint.ErrAnswered):
+	case errors.Is(err, runs.ErrReplied):
 		return refused(ErrTypeAnswered, "the question was answered before")
-	case errors.Is(err, checkpoint.ErrNotWaiting):
+	case errors.Is(err, runs.ErrNotWaiting):
 		return refused(ErrTypeNotWaiting, "it does not wait for that")
 	}
 	return e.broken(ctx, id, err)

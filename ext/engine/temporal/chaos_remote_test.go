@@ -23,11 +23,11 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
 	"github.com/weftgo/weft/ext/store/sqlite"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -111,7 +111,7 @@ func TestChaos_RemoteToolIsCalledOnce(t *testing.T) {
 	}
 	for name, standalone := range map[string]string{"workflow": "", "standalone activity": "1"} {
 		t.Run(name, func(t *testing.T) {
-			const runs, kills = 20, 6
+			const many, kills = 20, 6
 			dir := t.TempDir()
 			server := chaosServerOf(t, dir, "127.0.0.1:0")
 			t.Cleanup(server.kill)
@@ -127,8 +127,8 @@ func TestChaos_RemoteToolIsCalledOnce(t *testing.T) {
 			workers, start := startWorkers(t, "TestChaos_RemoteChild", chaosServer+"="+server.address, chaosFile+"="+file,
 				chaosBank+"="+bank.URL, chaosStandalone+"="+standalone)
 			for i := range kills {
-				for n := range runs / kills {
-					submitPayer(t, e, i*(runs/kills)+n)
+				for n := range many / kills {
+					submitPayer(t, e, i*(many/kills)+n)
 				}
 				time.Sleep(time.Duration(300+rand.IntN(700)) * time.Millisecond)
 				victim := rand.IntN(len(workers))
@@ -137,18 +137,18 @@ func TestChaos_RemoteToolIsCalledOnce(t *testing.T) {
 				workers[victim] = start()
 			}
 			repeated := 0
-			for n := range runs / kills * kills {
+			for n := range many / kills * kills {
 				id := fmt.Sprint("order-", n)
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				o, err := e.Wait(ctx, id)
 				cancel()
 				require.NoError(t, err)
-				for o.Status == checkpoint.Waiting || o.Status == checkpoint.Ready { // the call was released for a while
+				for o.Status == runs.Waiting || o.Status == runs.Ready { // the call was released for a while
 					time.Sleep(50 * time.Millisecond)
 					o, err = e.Wait(t.Context(), id)
 					require.NoError(t, err)
 				}
-				require.Equal(t, checkpoint.Done, o.Status, "%s: %v", id, o.Err)
+				require.Equal(t, runs.Done, o.Status, "%s: %v", id, o.Err)
 				b.mu.Lock()
 				calls := maps.Clone(b.paid[fmt.Sprintf("%q", id)])
 				b.mu.Unlock()

@@ -27,11 +27,11 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
 	"github.com/weftgo/weft/ext/store/sqlite"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -211,7 +211,7 @@ func TestChaos_EveryRunPaysOnce(t *testing.T) {
 	}
 	begun, last := time.Now(), time.Now()
 	killed, frozen, drained := 0, 0, 0
-	answering := &people{e, map[string]checkpoint.Answer{}}
+	answering := &people{e, map[string]runs.Reply{}}
 	for n := 1; answering.answer(t) < chaosRuns; {
 		require.Less(t, time.Since(begun), 15*time.Minute, "the runs do not end")
 		time.Sleep(100 * time.Millisecond)
@@ -249,7 +249,7 @@ func TestChaos_EveryRunPaysOnce(t *testing.T) {
 		id := fmt.Sprint("order-", n)
 		o, err := e.Wait(t.Context(), id)
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Done, o.Status, "%s: %v", id, o.Err)
+		require.Equal(t, runs.Done, o.Status, "%s: %v", id, o.Err)
 		require.Equal(t, 1, b.paid[id], id)
 	}
 }
@@ -268,18 +268,18 @@ func chaosServerOf(t *testing.T, dir, address string) *serverProcess {
 type people struct {
 	e *temporalengine.Engine
 	// unsure are answers that were given while the server was down. They are given again.
-	unsure map[string]checkpoint.Answer
+	unsure map[string]runs.Reply
 }
 
 // answer answers what is asked, and counts the orders that have ended.
 func (p *people) answer(t *testing.T) (ended int) {
-	for run, err := range p.e.List(t.Context(), checkpoint.Query{Agent: "clerk"}) {
+	for run, err := range p.e.List(t.Context(), runs.Query{Agent: "clerk"}) {
 		require.NoError(t, err)
-		if run.Status == checkpoint.Done || run.Status == checkpoint.Failed {
+		if run.Status == runs.Done || run.Status == runs.Failed {
 			ended++
 		}
 		for _, q := range run.Waiting {
-			if run.Status == checkpoint.Waiting && !q.Answered && q.Kind == adk.QuestionPlain {
+			if run.Status == runs.Waiting && !q.Answered && q.Kind == adk.QuestionPlain {
 				p.unsure[run.ID], err = adk.EncodeAnswer(q.ID, "blue")
 				require.NoError(t, err)
 			}
@@ -287,7 +287,7 @@ func (p *people) answer(t *testing.T) (ended int) {
 	}
 	for run, a := range p.unsure {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		err := p.e.Answer(ctx, run, a)
+		err := p.e.Reply(ctx, run, a)
 		late := ctx.Err() != nil
 		cancel()
 		var unavailable *serviceerror.Unavailable

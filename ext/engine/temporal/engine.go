@@ -17,9 +17,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -57,7 +57,7 @@ type Config struct {
 	KeepEvents time.Duration
 	// Details returns the text that pages of Temporal show of a run. It should not say what is in the run. The default
 	// names the agent and the kinds of the questions.
-	Details func(checkpoint.RunInfo) string
+	Details func(runs.Info) string
 }
 
 // options are the options of workflows that are started by the engine.
@@ -73,7 +73,7 @@ type TypedEngine[M adk.MessageType] struct {
 	client  client.Client
 	d       *dispatch.TypedDispatcher[M]
 	options RunOptions
-	details func(checkpoint.RunInfo) string
+	details func(runs.Info) string
 	// keepEvents is Config.KeepEvents.
 	keepEvents time.Duration
 }
@@ -121,7 +121,7 @@ func NewTyped[M adk.MessageType](
 }
 
 // describe is the default of Config.Details.
-func describe(info checkpoint.RunInfo) string {
+func describe(info runs.Info) string {
 	text := fmt.Sprintf("agent %s is %s", info.Agent, info.Status)
 	for _, p := range info.Waiting {
 		if !p.Answered {
@@ -181,11 +181,11 @@ func (e *TypedEngine[M]) Plugin() (worker.Plugin, error) {
 }
 
 // Submit makes a run, and starts its workflow. If there is a run with the ID, it returns that one, with an error that
-// matches checkpoint.ErrRunExists. If the run could be made and its workflow not be started, the run begins with the
+// matches runs.ErrExists. If the run could be made and its workflow not be started, the run begins with the
 // next [TypedEngine.Reconcile], or when the same job is submitted again.
-func (e *TypedEngine[M]) Submit(ctx context.Context, job dispatch.TypedJob[M]) (checkpoint.RunInfo, error) {
+func (e *TypedEngine[M]) Submit(ctx context.Context, job dispatch.TypedJob[M]) (runs.Info, error) {
 	info, err := e.d.Submit(ctx, job)
-	if info.Status != checkpoint.Ready && info.Status != checkpoint.Running {
+	if info.Status != runs.Ready && info.Status != runs.Running {
 		return info, err
 	}
 	if failed := e.start(ctx, info); failed != nil {
@@ -196,7 +196,7 @@ func (e *TypedEngine[M]) Submit(ctx context.Context, job dispatch.TypedJob[M]) (
 }
 
 // start starts the workflow of a run, if there is none.
-func (e *TypedEngine[M]) start(ctx context.Context, info checkpoint.RunInfo) error {
+func (e *TypedEngine[M]) start(ctx context.Context, info runs.Info) error {
 	if err := e.checkTenant(info); err != nil {
 		return err
 	}
@@ -205,14 +205,14 @@ func (e *TypedEngine[M]) start(ctx context.Context, info checkpoint.RunInfo) err
 	return err
 }
 
-func (e *TypedEngine[M]) optionsFor(info checkpoint.RunInfo) RunOptions {
+func (e *TypedEngine[M]) optionsFor(info runs.Info) RunOptions {
 	o := e.options
 	o.TaskQueue = e.TaskQueue(info.Queue)
 	return o
 }
 
 // checkTenant refuses a run of another tenant, whose workflow would have the name of one of this tenant's.
-func (e *TypedEngine[M]) checkTenant(info checkpoint.RunInfo) error {
+func (e *TypedEngine[M]) checkTenant(info runs.Info) error {
 	if info.Tenant == e.options.Tenant {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (e *TypedEngine[M]) checkTenant(info checkpoint.RunInfo) error {
 
 // startOptions returns the options to start a workflow with. The store knows whether there is a run with the ID. The ID
 // of a run that was removed may be used for another run, and so may the ID of its workflow.
-func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkflowOptions {
+func (e *TypedEngine[M]) startOptions(info runs.Info) client.StartWorkflowOptions {
 	o := client.StartWorkflowOptions{ID: e.WorkflowID(info.ID), TaskQueue: e.TaskQueue(info.Queue),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE}
@@ -234,7 +234,7 @@ func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkf
 }
 
 // signal has the workflow of a run look at a change. If there is none, one is started.
-func (e *TypedEngine[M]) signal(ctx context.Context, info checkpoint.RunInfo, what Changed) error {
+func (e *TypedEngine[M]) signal(ctx context.Context, info runs.Info, what Changed) error {
 	if err := e.checkTenant(info); err != nil {
 		return err
 	}
@@ -257,9 +257,9 @@ func (e *TypedEngine[M]) signalOpen(ctx context.Context, run string) error {
 // Answer answers questions of a run (see adk.EncodeAnswer): all of them or, with an error of the store, none. If the
 // answers are taken and Temporal cannot be reached, the run continues with the next [TypedEngine.Reconcile], or when
 // they are given again.
-func (e *TypedEngine[M]) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
-	err := e.d.Answer(ctx, id, answers...)
-	if err != nil && !errors.Is(err, checkpoint.ErrAnswered) {
+func (e *TypedEngine[M]) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	err := e.d.Reply(ctx, id, answers...)
+	if err != nil && !errors.Is(err, runs.ErrReplied) {
 		return err
 	}
 	what := Changed{}
@@ -277,7 +277,7 @@ func (e *TypedEngine[M]) Answer(ctx context.Context, id string, answers ...check
 // changed has the workflow of a run look at a change, and starts it if it is lost.
 func (e *TypedEngine[M]) changed(ctx context.Context, id string, what Changed) error {
 	info, exists, err := e.d.Inspect(ctx, id)
-	if err != nil || !exists || info.Status == checkpoint.Done || info.Status == checkpoint.Failed {
+	if err != nil || !exists || info.Status == runs.Done || info.Status == runs.Failed {
 		return err
 	}
 	return e.signal(ctx, info, what)
@@ -289,12 +289,12 @@ func (e *TypedEngine[M]) AnswerWebhook(ctx context.Context, token string, answer
 	if err != nil {
 		return err
 	}
-	return e.Answer(ctx, id, encoded)
+	return e.Reply(ctx, id, encoded)
 }
 
 // Stop stops a run, wherever it is executed, and with how.Children those that it waits for. It returns when the request
 // is in the store; the run is paused a little later, and continues with [TypedEngine.Continue]. Its workflow stays.
-func (e *TypedEngine[M]) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+func (e *TypedEngine[M]) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	if err := e.stopRun(ctx, id, how); err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (e *TypedEngine[M]) Stop(ctx context.Context, id string, how checkpoint.Sto
 }
 
 // stopRun is Stop without a signal to the workflow of the run itself.
-func (e *TypedEngine[M]) stopRun(ctx context.Context, id string, how checkpoint.StopRequest) error {
+func (e *TypedEngine[M]) stopRun(ctx context.Context, id string, how runs.StopRequest) error {
 	if err := e.d.Stop(ctx, id, how); err != nil || !how.Children {
 		return err
 	}
@@ -326,20 +326,20 @@ func (e *TypedEngine[M]) continueRun(ctx context.Context, id string) error {
 	return e.notifyBelow(ctx, id)
 }
 
-// Remove removes a run and its children. Their workflows fail. Without force it fails with checkpoint.ErrRunBusy if one
+// Remove removes a run and its children. Their workflows fail. Without force it fails with runs.ErrBusy if one
 // of them is executed.
 func (e *TypedEngine[M]) Remove(ctx context.Context, id string, force bool) error {
-	runs := []string{id}
+	all := []string{id}
 	for run, err := range e.d.Descendants(ctx, id) {
 		if err != nil {
 			return err
 		}
-		runs = append(runs, run.ID)
+		all = append(all, run.ID)
 	}
 	if err := e.d.Remove(ctx, id, force); err != nil {
 		return err
 	}
-	for _, run := range runs {
+	for _, run := range all {
 		if err := e.signalOpen(ctx, run); err != nil {
 			return err
 		}
@@ -361,17 +361,17 @@ func (e *TypedEngine[M]) notifyBelow(ctx context.Context, id string) error {
 }
 
 // Inspect returns what the store knows of a run, and false if there is none.
-func (e *TypedEngine[M]) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error) {
+func (e *TypedEngine[M]) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
 	return e.d.Inspect(ctx, id)
 }
 
 // List yields runs, the one updated last first.
-func (e *TypedEngine[M]) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+func (e *TypedEngine[M]) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	return e.d.List(ctx, q)
 }
 
 // Wait waits until a run is done, has failed, waits or is paused, and returns its outcome. It returns the error of ctx
-// when that ends, and one that matches checkpoint.ErrNotFound if there is no such run.
+// when that ends, and one that matches runs.ErrNotFound if there is no such run.
 func (e *TypedEngine[M]) Wait(ctx context.Context, id string) (dispatch.TypedOutcome[M], error) {
 	return e.d.Wait(ctx, id)
 }

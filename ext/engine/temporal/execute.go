@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/runs"
 )
 
 // ExecuteRun executes a run in a workflow of the application's: an activity submits the job, and a child workflow
@@ -56,7 +56,7 @@ func (e *TypedEngine[M]) submit(ctx context.Context, job dispatch.TypedJob[M]) e
 		return temporal.NewNonRetryableApplicationError(
 			fmt.Sprintf("run %q: the job is not valid", job.ID), ErrTypeInvalid, nil)
 	}
-	if _, err := e.d.Submit(ctx, job); err != nil && !errors.Is(err, checkpoint.ErrRunExists) {
+	if _, err := e.d.Submit(ctx, job); err != nil && !errors.Is(err, runs.ErrExists) {
 		return e.broken(ctx, job.ID, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestExecuteRun_IsAStepOfAWorkflow of the application's, which may ask people in between.
@@ -36,19 +37,19 @@ func TestExecuteRun_IsAStepOfAWorkflow(t *testing.T) {
 		return r
 	}
 	first := run("r")
-	statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting)
+	statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	answer(t, e, "r", "blue")
 	var result temporalengine.RunResult
 	require.NoError(t, first.Get(t.Context(), &result))
-	require.Equal(t, temporalengine.RunResult{ID: "r", Status: checkpoint.Done}, result)
-	require.Equal(t, "done: blue", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, temporalengine.RunResult{ID: "r", Status: runs.Done}, result)
+	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
 
 	// Canceling the workflow stops the run.
 	second := run("s")
-	statusIs(t, c, e.WorkflowID("s"), checkpoint.Waiting)
+	statusIs(t, c, e.WorkflowID("s"), runs.Waiting)
 	require.NoError(t, c.CancelWorkflow(t.Context(), second.GetID(), ""))
 	require.Error(t, second.Get(t.Context(), nil))
-	comesTo(t, e, "s", checkpoint.Paused)
+	comesTo(t, e, "s", runs.Paused)
 
 	require.ErrorContains(t, run("").Get(t.Context(), nil), "needs Job.ID")
 }

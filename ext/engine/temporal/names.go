@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // longestID limits the part of a workflow's ID that names the run. Temporal takes 1,000 bytes in all.
@@ -110,7 +110,7 @@ var (
 func (r *run) show(ctx workflow.Context) {
 	details := r.seen.Details
 	if r.stretching {
-		details = string(checkpoint.Running)
+		details = string(runs.Running)
 	}
 	workflow.SetCurrentDetails(ctx, details)
 	if !r.in.Options.SearchAttributes {

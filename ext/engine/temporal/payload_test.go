@@ -18,6 +18,7 @@ import (
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
+	"github.com/weftgo/weft/runs"
 )
 
 // sealing is a codec that makes everything unreadable, and counts.
@@ -58,13 +59,13 @@ func TestEngine_UsesTheConverterOfTheClient(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err = e.Submit(t.Context(), jobOf("confidential", "a"))
 	require.NoError(t, err)
-	s := statusIs(t, c, e.WorkflowID("confidential"), checkpoint.Waiting)
+	s := statusIs(t, c, e.WorkflowID("confidential"), runs.Waiting)
 	h, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: e.WorkflowID("confidential"),
 		UpdateName: temporalengine.AnswerUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
 		Args: []any{temporalengine.Answer{Point: s.Waiting[0].ID, Data: []byte(`"blue"`)}}})
 	require.NoError(t, err)
 	require.NoError(t, h.Get(t.Context(), nil))
-	require.Equal(t, "done: done: 1", comesTo(t, e, "confidential", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: done: 1", comesTo(t, e, "confidential", runs.Done).Result.Content)
 	require.Positive(t, codec.sealed.Load())
 	require.Positive(t, codec.opened.Load())
 	looked := 0
@@ -156,8 +157,8 @@ func TestEngine_AWorkerExecutesAsManyRunsAsItHasSlots(t *testing.T) {
 		}
 	}
 	for n := range 8 {
-		comesTo(t, e, "works"+strings.Repeat("i", n), checkpoint.Done)
-		comesTo(t, e, "asks"+strings.Repeat("i", n), checkpoint.Waiting)
+		comesTo(t, e, "works"+strings.Repeat("i", n), runs.Done)
+		comesTo(t, e, "asks"+strings.Repeat("i", n), runs.Waiting)
 	}
 	require.EqualValues(t, 2, most.Load())
 }

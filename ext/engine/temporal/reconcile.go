@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // overdueAfter is the time for which a run may be due before Reconcile asks why no worker executes it.
@@ -58,28 +58,28 @@ func (e *TypedEngine[M]) Reconcile(ctx context.Context) (Reconciled, error) {
 }
 
 // overdue are the runs that should be executed, or looked at, and are not.
-func (e *TypedEngine[M]) overdue(ctx context.Context) (runs []checkpoint.RunInfo, err error) {
+func (e *TypedEngine[M]) overdue(ctx context.Context) (all []runs.Info, err error) {
 	before := time.Now().Add(-overdueAfter)
-	q := checkpoint.Query{UpdatedBefore: before,
-		Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}
+	q := runs.Query{UpdatedBefore: before,
+		Status: []runs.Status{runs.Ready, runs.Running, runs.Waiting}}
 	for run, err := range e.d.List(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
 		due := run.WakeAt
-		if run.Status == checkpoint.Running {
+		if run.Status == runs.Running {
 			due = run.LeaseUntil
 		}
-		if run.Status == checkpoint.Waiting && due.IsZero() || due.After(before) {
+		if run.Status == runs.Waiting && due.IsZero() || due.After(before) {
 			continue
 		}
-		runs = append(runs, run)
+		all = append(all, run)
 	}
-	return runs, nil
+	return all, nil
 }
 
 // mend signals the workflow of a run that is overdue, unless it is busy with it.
-func (e *TypedEngine[M]) mend(ctx context.Context, run checkpoint.RunInfo) (signaled bool, err error) {
+func (e *TypedEngine[M]) mend(ctx context.Context, run runs.Info) (signaled bool, err error) {
 	d, err := e.client.DescribeWorkflowExecution(ctx, e.WorkflowID(run.ID), "")
 	var none *serviceerror.NotFound
 	if err != nil && !errors.As(err, &none) {
@@ -91,7 +91,7 @@ func (e *TypedEngine[M]) mend(ctx context.Context, run checkpoint.RunInfo) (sign
 			return false, nil
 		case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 			if len(d.PendingActivities) > 0 || d.PendingWorkflowTask != nil || run.Key != "" ||
-				run.Status == checkpoint.Waiting && len(d.PendingChildren) > 0 {
+				run.Status == runs.Waiting && len(d.PendingChildren) > 0 {
 				return false, nil
 			}
 		}
@@ -132,7 +132,7 @@ func (e *TypedEngine[M]) failTerminated(ctx context.Context) (failed int, err er
 // failRun has a run fail if its last workflow was terminated and it has not ended.
 func (e *TypedEngine[M]) failRun(ctx context.Context, id string) (failed bool, err error) {
 	info, exists, err := e.d.Inspect(ctx, id)
-	if err != nil || !exists || info.Status == checkpoint.Done || info.Status == checkpoint.Failed {
+	if err != nil || !exists || info.Status == runs.Done || info.Status == runs.Failed {
 		return false, err
 	}
 	last, err := e.client.DescribeWorkflowExecution(ctx, e.WorkflowID(id), "")
@@ -140,7 +140,7 @@ func (e *TypedEngine[M]) failRun(ctx context.Context, id string) (failed bool, e
 		return false, err
 	}
 	switch err := e.d.Fail(ctx, id, ErrTerminated); {
-	case errors.Is(err, checkpoint.ErrRunBusy): // its worker has not noticed yet
+	case errors.Is(err, runs.ErrBusy): // its worker has not noticed yet
 		return false, nil
 	case err != nil:
 		return false, err

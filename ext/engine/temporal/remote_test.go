@@ -17,6 +17,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -48,12 +49,12 @@ func TestRemoteTool_IsCalledOnce(t *testing.T) {
 			stop := startWorker(t, c, e)
 			_, err = e.Submit(t.Context(), jobOf("r", "a"))
 			require.NoError(t, err)
-			o := comesTo(t, e, "r", checkpoint.Waiting)
+			o := comesTo(t, e, "r", runs.Waiting)
 			require.Equal(t, adk.QuestionTimer, o.Waiting[0].Kind)
 			stop()
 			startWorker(t, c, e)
 			time.AfterFunc(3*time.Second, func() { close(open) })
-			require.Equal(t, `done: paid {"request":"do it"}`, comesTo(t, e, "r", checkpoint.Done).Result.Content)
+			require.Equal(t, `done: paid {"request":"do it"}`, comesTo(t, e, "r", runs.Done).Result.Content)
 			require.EqualValues(t, 1, calls.Load())
 		})
 	}
@@ -80,7 +81,7 @@ func TestRemoteTool_FailsWithItsActivity(t *testing.T) {
 	require.NoError(t, err)
 	o, err := e.Wait(t.Context(), "r")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Failed, o.Status)
+	require.Equal(t, runs.Failed, o.Status)
 	require.ErrorContains(t, o.Err, "no such account")
 }
 
@@ -136,7 +137,7 @@ func TestRemoteTool_FailsIfItsResultIsTooLarge(t *testing.T) {
 				defer cancel()
 				o, err := e.Wait(ctx, "r")
 				require.NoError(t, err)
-				require.Equal(t, checkpoint.Failed, o.Status)
+				require.Equal(t, runs.Failed, o.Status)
 				require.ErrorContains(t, o.Err, "size")
 				require.EqualValues(t, 1, calls.Load())
 			})

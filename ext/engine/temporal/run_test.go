@@ -25,12 +25,13 @@ import (
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
+	"github.com/weftgo/weft/runs"
 )
 
 var record = flag.Bool("record", false, "write the histories in testdata")
 
 // comesTo waits until a run has a status.
-func comesTo(t *testing.T, e *temporalengine.Engine, id string, status checkpoint.Status) dispatch.Outcome {
+func comesTo(t *testing.T, e *temporalengine.Engine, id string, status runs.Status) dispatch.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -40,13 +41,13 @@ func comesTo(t *testing.T, e *temporalengine.Engine, id string, status checkpoin
 		if o.Status == status {
 			return o
 		}
-		require.NotContains(t, []checkpoint.Status{checkpoint.Done, checkpoint.Failed}, o.Status, "%v", o.Err)
+		require.NotContains(t, []runs.Status{runs.Done, runs.Failed}, o.Status, "%v", o.Err)
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
 // statusIs waits until the workflow knows of a status.
-func statusIs(t *testing.T, c client.Client, workflow string, status checkpoint.Status) (s temporalengine.Status) {
+func statusIs(t *testing.T, c client.Client, workflow string, status runs.Status) (s temporalengine.Status) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		value, err := c.QueryWorkflow(t.Context(), workflow, "", temporalengine.StatusQuery)
@@ -57,10 +58,10 @@ func statusIs(t *testing.T, c client.Client, workflow string, status checkpoint.
 
 func answer(t *testing.T, e *temporalengine.Engine, id string, value any) {
 	t.Helper()
-	o := comesTo(t, e, id, checkpoint.Waiting)
+	o := comesTo(t, e, id, runs.Waiting)
 	a, err := adk.EncodeAnswer(o.Waiting[0].ID, value)
 	require.NoError(t, err)
-	require.NoError(t, e.Answer(t.Context(), id, a))
+	require.NoError(t, e.Reply(t.Context(), id, a))
 }
 
 // historyOf is the history of a workflow that has ended. With -record one with a name becomes testdata.
@@ -103,11 +104,11 @@ func TestEngine_ASmallHistory(t *testing.T) {
 	begun := time.Now()
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	comesTo(t, e, "r", checkpoint.Waiting)
+	comesTo(t, e, "r", runs.Waiting)
 	t.Logf("the first stretch took %s", time.Since(begun).Round(time.Millisecond))
-	statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting) // an answer that comes sooner is another workflow task
+	statusIs(t, c, e.WorkflowID("r"), runs.Waiting) // an answer that comes sooner is another workflow task
 	answer(t, e, "r", "blue")
-	require.Equal(t, "done: the secret is: 4", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: the secret is: 4", comesTo(t, e, "r", runs.Done).Result.Content)
 
 	h := historyOf(t, c, e.WorkflowID("r"), "question")
 	size := 0
@@ -128,7 +129,7 @@ func TestEngine_AnswersByUpdate(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	s := statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting)
+	s := statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	require.Len(t, s.Waiting, 1)
 	require.Equal(t, adk.QuestionPlain, s.Waiting[0].Kind)
 
@@ -145,7 +146,7 @@ func TestEngine_AnswersByUpdate(t *testing.T) {
 		require.True(t, isType(update("nothing"), temporalengine.ErrTypeNotWaiting))
 	}
 	require.NoError(t, update(s.Waiting[0].ID))
-	require.Equal(t, "done: blue", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
 	h := historyOf(t, c, e.WorkflowID("r"), "update")
 	updates := 0
 	for _, event := range h.Events {
@@ -166,21 +167,21 @@ func TestEngine_ARunThatWaitsForAnotherIsItsParent(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	s := statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting)
+	s := statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	child := s.Waiting[0].Child
-	statusIs(t, c, e.WorkflowID(child), checkpoint.Waiting)
+	statusIs(t, c, e.WorkflowID(child), runs.Waiting)
 	described, err := c.DescribeWorkflowExecution(t.Context(), e.WorkflowID(child), "")
 	require.NoError(t, err)
 	require.Equal(t, e.WorkflowID("r"), described.WorkflowExecutionInfo.ParentExecution.WorkflowId)
 
 	require.NoError(t, c.SignalWorkflow(t.Context(), e.WorkflowID("r"), "", temporalengine.StopSignal,
 		temporalengine.Stop{Reason: "lunch", Children: true}))
-	statusIs(t, c, e.WorkflowID("r"), checkpoint.Paused)
-	statusIs(t, c, e.WorkflowID(child), checkpoint.Paused)
+	statusIs(t, c, e.WorkflowID("r"), runs.Paused)
+	statusIs(t, c, e.WorkflowID(child), runs.Paused)
 	require.NoError(t, c.SignalWorkflow(t.Context(), e.WorkflowID("r"), "", temporalengine.ContinueSignal, nil))
-	statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting)
+	statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	answer(t, e, child, "blue")
-	require.Equal(t, "done: done: blue", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
 	historyOf(t, c, e.WorkflowID("r"), "child")
 }
 
@@ -193,15 +194,15 @@ func TestEngine_ACanceledWorkflowIsAPausedRun(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	child := statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting).Waiting[0].Child
-	statusIs(t, c, e.WorkflowID(child), checkpoint.Waiting)
+	child := statusIs(t, c, e.WorkflowID("r"), runs.Waiting).Waiting[0].Child
+	statusIs(t, c, e.WorkflowID(child), runs.Waiting)
 	require.NoError(t, c.CancelWorkflow(t.Context(), e.WorkflowID("r"), ""))
 	historyOf(t, c, e.WorkflowID("r"), "canceled")
-	comesTo(t, e, "r", checkpoint.Paused)
-	comesTo(t, e, child, checkpoint.Paused)
+	comesTo(t, e, "r", runs.Paused)
+	comesTo(t, e, child, runs.Paused)
 	require.NoError(t, e.Continue(t.Context(), "r"))
 	answer(t, e, child, "blue")
-	require.Equal(t, "done: done: blue", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
 }
 
 // TestEngine_ARunThatIsContinuedAloneSignalsItsEnd to the run that waits for it, and is not executed by that one.
@@ -213,20 +214,20 @@ func TestEngine_ARunThatIsContinuedAloneSignalsItsEnd(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	child := statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting).Waiting[0].Child
-	statusIs(t, c, e.WorkflowID(child), checkpoint.Waiting)
+	child := statusIs(t, c, e.WorkflowID("r"), runs.Waiting).Waiting[0].Child
+	statusIs(t, c, e.WorkflowID(child), runs.Waiting)
 	require.NoError(t, c.CancelWorkflow(t.Context(), e.WorkflowID(child), ""))
 	require.Error(t, c.GetWorkflow(t.Context(), e.WorkflowID(child), "").Get(t.Context(), nil))
 	require.NoError(t, e.Continue(t.Context(), child))
-	statusIs(t, c, e.WorkflowID(child), checkpoint.Waiting)
+	statusIs(t, c, e.WorkflowID(child), runs.Waiting)
 	// Another workflow of the parent finds the child's.
 	require.NoError(t, c.CancelWorkflow(t.Context(), e.WorkflowID("r"), ""))
 	require.Error(t, c.GetWorkflow(t.Context(), e.WorkflowID("r"), "").Get(t.Context(), nil))
 	require.NoError(t, e.Continue(t.Context(), "r"))
-	statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting)
+	statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	answer(t, e, child, "blue")
 	begun := time.Now()
-	require.Equal(t, "done: done: blue", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
 	require.Less(t, time.Since(begun), 10*time.Second)
 	h := historyOf(t, c, e.WorkflowID("r"), "child-of-others")
 	require.True(t, slices.ContainsFunc(h.Events, func(e *history.HistoryEvent) bool {
@@ -249,9 +250,9 @@ func TestEngine_ACanceledWorkflowStopsAtASafePoint(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	close(work.open)
 	historyOf(t, c, e.WorkflowID("r"), "canceled-stretch")
-	comesTo(t, e, "r", checkpoint.Paused)
+	comesTo(t, e, "r", runs.Paused)
 	require.NoError(t, e.Continue(t.Context(), "r"))
-	require.Equal(t, "done: rested", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Result.Content)
 	require.Empty(t, work.entered)
 }
 
@@ -272,9 +273,9 @@ func TestEngine_AWorkerThatEndsGivesItsRunsBack(t *testing.T) {
 	stop()
 	info, _, err := e.Inspect(t.Context(), "r")
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Ready, info.Status)
+	require.Equal(t, runs.Ready, info.Status)
 	startWorker(t, c, e)
-	require.Equal(t, "done: rested", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Result.Content)
 	require.Empty(t, work.entered)
 	historyOf(t, c, e.WorkflowID("r"), "moved")
 }
@@ -288,8 +289,8 @@ func TestReconcile_FailsRunsWhoseWorkflowWasTerminated(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	child := statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting).Waiting[0].Child
-	statusIs(t, c, e.WorkflowID(child), checkpoint.Waiting)
+	child := statusIs(t, c, e.WorkflowID("r"), runs.Waiting).Waiting[0].Child
+	statusIs(t, c, e.WorkflowID(child), runs.Waiting)
 	require.NoError(t, c.TerminateWorkflow(t.Context(), e.WorkflowID(child), "", "by mistake"))
 	require.Eventually(t, func() bool {
 		done, err := e.Reconcile(t.Context())
@@ -302,7 +303,7 @@ func TestReconcile_FailsRunsWhoseWorkflowWasTerminated(t *testing.T) {
 	require.Eventually(t, func() bool {
 		info, _, err := e.Inspect(t.Context(), "r")
 		require.NoError(t, err)
-		return info.Status == checkpoint.Failed
+		return info.Status == runs.Failed
 	}, 20*time.Second, 20*time.Millisecond)
 	done, err := e.Reconcile(t.Context())
 	require.NoError(t, err)
@@ -324,14 +325,14 @@ func TestReconcile_ExecutesWhatItsProcessCouldNotSay(t *testing.T) {
 	done, err := e.Reconcile(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Signaled)
-	point := statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting).Waiting[0].ID
+	point := statusIs(t, c, e.WorkflowID("r"), runs.Waiting).Waiting[0].ID
 	a, err := adk.EncodeAnswer(point, "blue")
 	require.NoError(t, err)
-	require.NoError(t, d.Answer(t.Context(), "r", a))
+	require.NoError(t, d.Reply(t.Context(), "r", a))
 	done, err = e.Reconcile(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Signaled)
-	require.Equal(t, "done: blue", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
 	done, err = e.Reconcile(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, done)
@@ -342,7 +343,7 @@ func TestReconcile_ExecutesWhatItsProcessCouldNotSay(t *testing.T) {
 func TestReconcile_RemovesWhatIsKeptNoLonger(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	store, events := checkpoint.NewMemoryStore(), runlog.NewMemoryStore()
-	store.Retention = checkpoint.Retention{Done: time.Millisecond}
+	store.Retention = runs.Retention{Done: time.Millisecond}
 	recorded := runlog.New(runlog.Config{Store: events})
 	t.Cleanup(func() { require.NoError(t, recorded.Close(context.WithoutCancel(t.Context()))) })
 	d := dispatch.New(store, dispatch.Config{Log: recorded,
@@ -354,7 +355,7 @@ func TestReconcile_RemovesWhatIsKeptNoLonger(t *testing.T) {
 		_, err := e.Submit(t.Context(), jobOf(id, agent))
 		require.NoError(t, err)
 	}
-	comesTo(t, e, "waits", checkpoint.Waiting)
+	comesTo(t, e, "waits", runs.Waiting)
 	require.NoError(t, c.GetWorkflow(t.Context(), e.WorkflowID("done"), "").Get(t.Context(), nil))
 	require.NoError(t, e.ScheduleReconcile(t.Context(), time.Second))
 	defer func() {
@@ -370,7 +371,7 @@ func TestReconcile_RemovesWhatIsKeptNoLonger(t *testing.T) {
 		}
 		return !exists && slices.Equal(logs, []string{"waits"})
 	}, 30*time.Second, 50*time.Millisecond)
-	comesTo(t, e, "waits", checkpoint.Waiting)
+	comesTo(t, e, "waits", runs.Waiting)
 }
 
 // TestEngine_SearchAttributesFindWhatWaits.
@@ -390,7 +391,7 @@ func TestEngine_SearchAttributesFindWhatWaits(t *testing.T) {
 		return n.Count == 1
 	}, 20*time.Second, 50*time.Millisecond)
 	answer(t, e, "r", "blue")
-	comesTo(t, e, "r", checkpoint.Done)
+	comesTo(t, e, "r", runs.Done)
 }
 
 // TestEngine_RemovedRunsEndTheirWorkflows.
@@ -400,7 +401,7 @@ func TestEngine_RemovedRunsEndTheirWorkflows(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	comesTo(t, e, "r", checkpoint.Waiting)
+	comesTo(t, e, "r", runs.Waiting)
 	require.NoError(t, e.Remove(t.Context(), "r", false))
 	err = c.GetWorkflow(t.Context(), e.WorkflowID("r"), "").Get(t.Context(), nil)
 	require.True(t, isType(err, temporalengine.ErrTypeNotFound), "%v", err)
@@ -408,12 +409,12 @@ func TestEngine_RemovedRunsEndTheirWorkflows(t *testing.T) {
 	_, err = e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err, "the ID is free again")
 	answer(t, e, "r", "blue")
-	comesTo(t, e, "r", checkpoint.Done)
+	comesTo(t, e, "r", runs.Done)
 	require.NoError(t, e.Remove(t.Context(), "r", false))
 	require.NoError(t, c.GetWorkflow(t.Context(), e.WorkflowID("r"), "").Get(t.Context(), nil))
 	_, err = e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err, "also behind a run that was done")
-	comesTo(t, e, "r", checkpoint.Waiting)
+	comesTo(t, e, "r", runs.Waiting)
 }
 
 // TestEngine_RunsOfAQueueAreExecutedByItsWorkers.
@@ -432,5 +433,5 @@ func TestEngine_RunsOfAQueueAreExecutedByItsWorkers(t *testing.T) {
 	e, err := temporalengine.New(c, d, conf)
 	require.NoError(t, err)
 	startWorkerOf(t, c, e, "gpu")
-	require.Equal(t, "done: 1", comesTo(t, front, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: 1", comesTo(t, front, "r", runs.Done).Result.Content)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -69,7 +70,7 @@ func TestEngine_ACallMayTakeLongerThanAHeartbeat(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	close(work.open)
-	require.Equal(t, "done: worked", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: worked", comesTo(t, e, "r", runs.Done).Result.Content)
 	require.Empty(t, work.entered)
 }
 
@@ -104,7 +105,7 @@ func TestEngine_AnActivityThatIsPausedStopsAtASafePoint(t *testing.T) {
 			if how == "pause" {
 				require.Eventually(t, func() bool {
 					info, _, err := e.Inspect(t.Context(), "r")
-					return err == nil && info.Status == checkpoint.Ready && info.Owner == "" &&
+					return err == nil && info.Status == runs.Ready && info.Owner == "" &&
 						stretchOf(t, c, e, "r").State == enums.PENDING_ACTIVITY_STATE_PAUSED
 				}, 20*time.Second, 50*time.Millisecond)
 				_, err = c.WorkflowService().UnpauseActivity(t.Context(), &workflowservice.UnpauseActivityRequest{
@@ -112,7 +113,7 @@ func TestEngine_AnActivityThatIsPausedStopsAtASafePoint(t *testing.T) {
 					Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "weft.Stretch"}})
 				require.NoError(t, err)
 			}
-			require.Equal(t, "done: rested", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+			require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Result.Content)
 			require.Empty(t, work.entered)
 		})
 	}
@@ -135,9 +136,9 @@ func TestEngine_AStopAbandonsCallsAfterStopGrace(t *testing.T) {
 	begun := time.Now()
 	require.NoError(t, c.SignalWorkflow(t.Context(), e.WorkflowID("r"), "", temporalengine.StopSignal,
 		temporalengine.Stop{Reason: "lunch"}))
-	comesTo(t, e, "r", checkpoint.Paused)
+	comesTo(t, e, "r", runs.Paused)
 	require.GreaterOrEqual(t, time.Since(begun), conf.StopGrace)
-	statusIs(t, c, e.WorkflowID("r"), checkpoint.Paused)
+	statusIs(t, c, e.WorkflowID("r"), runs.Paused)
 }
 
 // atOnce is a model that calls a tool so many times at once, and then says how many results there are.
@@ -194,14 +195,14 @@ func TestEngine_WaitsForMoreThanTheHistoryHasRoomFor(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err := e.Submit(t.Context(), jobOf("asks", "asks"))
 	require.NoError(t, err)
-	s := statusIs(t, c, e.WorkflowID("asks"), checkpoint.Waiting)
+	s := statusIs(t, c, e.WorkflowID("asks"), runs.Waiting)
 	require.Positive(t, s.More)
 	require.Equal(t, n, len(s.Waiting)+s.More)
-	for i, q := range comesTo(t, e, "asks", checkpoint.Waiting).Waiting {
+	for i, q := range comesTo(t, e, "asks", runs.Waiting).Waiting {
 		if i%2 == 0 {
 			a, err := adk.EncodeAnswer(q.ID, "blue")
 			require.NoError(t, err)
-			require.NoError(t, e.Answer(t.Context(), "asks", a))
+			require.NoError(t, e.Reply(t.Context(), "asks", a))
 			continue
 		}
 		require.Eventually(t, func() bool { // it is refused while the workflow looks
@@ -211,11 +212,11 @@ func TestEngine_WaitsForMoreThanTheHistoryHasRoomFor(t *testing.T) {
 			return err == nil && h.Get(t.Context(), nil) == nil
 		}, 20*time.Second, 20*time.Millisecond)
 	}
-	require.Equal(t, fmt.Sprint(n, " results"), comesTo(t, e, "asks", checkpoint.Done).Result.Content)
+	require.Equal(t, fmt.Sprint(n, " results"), comesTo(t, e, "asks", runs.Done).Result.Content)
 
 	_, err = e.Submit(t.Context(), jobOf("runs", "runs"))
 	require.NoError(t, err)
-	require.Equal(t, fmt.Sprint(n, " results"), comesTo(t, e, "runs", checkpoint.Done).Result.Content)
+	require.Equal(t, fmt.Sprint(n, " results"), comesTo(t, e, "runs", runs.Done).Result.Content)
 	for _, run := range []string{"asks", "runs"} {
 		for _, event := range historyOf(t, c, e.WorkflowID(run), "").Events {
 			for _, p := range event.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads() {
@@ -233,7 +234,7 @@ func TestEngine_TakesLargeAnswersThroughTheStore(t *testing.T) {
 	e := working(t, c, d, confOf(t))
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	s := statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting)
+	s := statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	large := strings.Repeat("blue", 1<<18)
 	h, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: e.WorkflowID("r"),
 		UpdateName: temporalengine.AnswerUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -243,7 +244,7 @@ func TestEngine_TakesLargeAnswersThroughTheStore(t *testing.T) {
 	require.True(t, isType(err, temporalengine.ErrTypeInvalid), "%v", err)
 	require.ErrorContains(t, err, "put it into the store, and signal weft.changed")
 	answer(t, e, "r", large)
-	require.Equal(t, "done: "+large, comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: "+large, comesTo(t, e, "r", runs.Done).Result.Content)
 	for _, event := range historyOf(t, c, e.WorkflowID("r"), "").Events {
 		require.Less(t, event.Size(), 8<<10)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestEngine_TenantsDoNotShareWorkflows: the runs of two tenants have the same ID, and each is executed by the worker of
@@ -28,16 +29,16 @@ func TestEngine_TenantsDoNotShareWorkflows(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for tenant, e := range engines {
-		child := comesTo(t, e, "r", checkpoint.Waiting).Waiting[0]
+		child := comesTo(t, e, "r", runs.Waiting).Waiting[0]
 		require.Contains(t, e.WorkflowID("r"), "#r", tenant)
 		info, _, err := e.Inspect(t.Context(), "r")
 		require.NoError(t, err)
 		require.Equal(t, tenant, info.Tenant)
-		for run, err := range e.List(t.Context(), checkpoint.Query{Parent: "r"}) {
+		for run, err := range e.List(t.Context(), runs.Query{Parent: "r"}) {
 			require.NoError(t, err)
 			answer(t, e, run.ID, fmt.Sprint("answer of ", tenant))
 		}
-		require.Equal(t, "done: done: answer of "+tenant, comesTo(t, e, "r", checkpoint.Done).Result.Content, child.ID)
+		require.Equal(t, "done: done: answer of "+tenant, comesTo(t, e, "r", runs.Done).Result.Content, child.ID)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Names in Temporal. They are in the histories of workflows, and do not change.
@@ -101,14 +101,14 @@ type RunInput struct {
 // RunResult is the result of a workflow whose run is done. What the agent said is in the store.
 type RunResult struct {
 	ID     string
-	Status checkpoint.Status
+	Status runs.Status
 }
 
 // Status is the answer to [StatusQuery]: what the workflow knows of its run.
 type Status struct {
 	ID, Agent string
 	// Status is running while an activity executes the run, or tries to.
-	Status checkpoint.Status
+	Status runs.Status
 	// Waiting are the questions of a run that waits, or that was stopped while it did. More is how many are left out
 	// because they would fill the history: the store has them.
 	Waiting []Point
@@ -159,16 +159,16 @@ type Changed struct {
 // stretchInput is the argument of the activity that executes a run.
 type stretchInput struct {
 	ID string
-	// Detached: the workflow was not started as a child's, so that a run that waits for this one has to be signaled
+	// Detached: the workflow is no child workflow, so that a run that waits for this one has to be signaled
 	// when it ends.
 	Detached bool
 }
 
 // outcome is the outcome of a stretch. Times are relative: clocks of workers and of Temporal need not agree.
 type outcome struct {
-	Agent, Tenant string            `json:",omitempty"`
-	Status        checkpoint.Status // ready, waiting, paused, done or failed
-	Waiting       []Point           `json:",omitempty"`
+	Agent, Tenant string      `json:",omitempty"`
+	Status        runs.Status // ready, waiting, paused, done or failed
+	Waiting       []Point     `json:",omitempty"`
 	// More is the number of questions that there is no room for in Waiting: the workflow looks at the run after each answer.
 	More int `json:",omitempty"`
 	// WakeIn is the time at which the run is to be looked at again by itself, and LookIn when it is if the end of a run

@@ -10,6 +10,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestPlugin_GivesAWorkerWhatItNeeds, instead of Register.
@@ -25,7 +26,7 @@ func TestPlugin_GivesAWorkerWhatItNeeds(t *testing.T) {
 	defer w.Stop()
 	_, err = e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	require.Equal(t, "done: 1", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: 1", comesTo(t, e, "r", runs.Done).Result.Content)
 }
 
 // TestScheduleReconcile_MendsByItself what a process could not say. Making the schedule again changes nothing.
@@ -43,5 +44,5 @@ func TestScheduleReconcile_MendsByItself(t *testing.T) {
 	}()
 	_, err := d.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	require.Equal(t, "done: 1", comesTo(t, e, "r", checkpoint.Done).Result.Content)
+	require.Equal(t, "done: 1", comesTo(t, e, "r", runs.Done).Result.Content)
 }

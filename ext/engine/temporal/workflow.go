@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // mostStretches is after how many stretches a workflow continues as a new one, also if the server does not suggest it.
@@ -32,7 +32,7 @@ const mostAnswer = 64 << 10
 func Run(ctx workflow.Context, in RunInput) (RunResult, error) {
 	in.Options = in.Options.withDefaults()
 	r := &run{in: in, answered: map[string]bool{}, children: map[string]childState{}}
-	r.seen.Status = checkpoint.Ready
+	r.seen.Status = runs.Ready
 	if err := r.listen(ctx); err != nil {
 		return RunResult{}, err
 	}
@@ -41,9 +41,9 @@ func Run(ctx workflow.Context, in RunInput) (RunResult, error) {
 			return RunResult{}, err
 		}
 		switch r.seen.Status {
-		case checkpoint.Done:
-			return RunResult{ID: in.ID, Status: checkpoint.Done}, nil
-		case checkpoint.Failed:
+		case runs.Done:
+			return RunResult{ID: in.ID, Status: runs.Done}, nil
+		case runs.Failed:
 			return RunResult{}, temporal.NewNonRetryableApplicationError(
 				"run "+in.ID+" has failed; the store has the reason", ErrTypeFailed, nil)
 		}
@@ -183,7 +183,7 @@ func (r *run) stretch(ctx workflow.Context) error {
 	}
 	var seen outcome
 	err := stretch.Get(free, &seen)
-	ended := err == nil && (seen.Status == checkpoint.Done || seen.Status == checkpoint.Failed)
+	ended := err == nil && (seen.Status == runs.Done || seen.Status == runs.Failed)
 	if canceled != nil && !ended {
 		return canceled
 	}
@@ -197,9 +197,9 @@ func (r *run) stretch(ctx workflow.Context) error {
 
 // wait waits until the run is worth another look. An error says that the workflow is canceled.
 func (r *run) wait(ctx workflow.Context) error {
-	worth := func() bool { return r.look || r.seen.Status == checkpoint.Waiting && r.hasAnswers() }
+	worth := func() bool { return r.look || r.seen.Status == runs.Waiting && r.hasAnswers() }
 	timeout := r.seen.WakeIn
-	if r.seen.Status == checkpoint.Waiting && r.startChildren(ctx) {
+	if r.seen.Status == runs.Waiting && r.startChildren(ctx) {
 		timeout = sooner(timeout, r.seen.LookIn)
 	}
 	if timeout <= 0 {
@@ -284,7 +284,7 @@ func (r *run) status() Status {
 		s.Waiting[i].Answered = r.isAnswered(p)
 	}
 	if r.stretching {
-		s.Status, s.Waiting, s.More = checkpoint.Running, nil, 0
+		s.Status, s.Waiting, s.More = runs.Running, nil, 0
 	}
 	return s
 }

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // bench is a workflow whose activities are scripted. Its clock skips the time until the next event.
@@ -89,7 +89,7 @@ func (b *bench) runsUntilDone(want time.Duration) {
 	require.NoError(b.t, err)
 	var result RunResult
 	require.NoError(b.t, b.GetWorkflowResult(&result))
-	require.Equal(b.t, RunResult{"r1", checkpoint.Done}, result)
+	require.Equal(b.t, RunResult{"r1", runs.Done}, result)
 	require.Equal(b.t, want, took)
 }
 
@@ -101,11 +101,11 @@ func (b *bench) status() (s Status) {
 	return s
 }
 
-var done = outcome{Status: checkpoint.Done}
+var done = outcome{Status: runs.Done}
 
 // waiting is a run that waits at points; those whose names begin with "o" are optional.
 func waiting(points ...string) outcome {
-	o := outcome{Agent: "a", Status: checkpoint.Waiting}
+	o := outcome{Agent: "a", Status: runs.Waiting}
 	for _, p := range points {
 		o.Waiting = append(o.Waiting, Point{ID: p, Kind: adk.QuestionPlain, For: []string{"ana"}, Optional: p[0] == 'o'})
 	}
@@ -122,7 +122,7 @@ func TestRun_EndsWithItsRun(t *testing.T) {
 // Rules temporal/W3, temporal/W14.
 func TestRun_FailsWithItsRun(t *testing.T) {
 	b := newBench(t)
-	b.stretch(outcome{Status: checkpoint.Failed}, 0)
+	b.stretch(outcome{Status: runs.Failed}, 0)
 	_, err := b.run(RunOptions{})
 	var failed *temporal.ApplicationError
 	require.ErrorAs(t, err, &failed)
@@ -142,7 +142,7 @@ func TestRun_FailsIfItsRunIsGone(t *testing.T) {
 // Rules temporal/W3, temporal/W5.
 func TestRun_IsExecutedAgainWhenItsTimeHasCome(t *testing.T) {
 	b := newBench(t)
-	b.stretch(outcome{Status: checkpoint.Ready, WakeIn: time.Hour}, 0)
+	b.stretch(outcome{Status: runs.Ready, WakeIn: time.Hour}, 0)
 	timer := waiting("p")
 	timer.Waiting[0].Kind, timer.WakeIn = adk.QuestionTimer, 24*time.Hour
 	b.stretch(timer, 0)
@@ -172,7 +172,7 @@ func TestRun_NeedsTheAnswersToItsQuestions(t *testing.T) {
 	b.signal(time.Minute, ChangedSignal, Changed{Answered: []string{"p1"}})
 	b.at(2*time.Minute, func() {
 		s := b.status()
-		require.Equal(t, checkpoint.Waiting, s.Status)
+		require.Equal(t, runs.Waiting, s.Status)
 		require.Equal(t, []bool{true, false, false},
 			[]bool{s.Waiting[0].Answered, s.Waiting[1].Answered, s.Waiting[2].Answered})
 	})
@@ -230,9 +230,9 @@ func TestRun_StopsAndContinues(t *testing.T) {
 	b.does(stopActivity, stopInput{"r1", Stop{Reason: "lunch"}}, nil)
 	b.signal(time.Minute, StopSignal, Stop{Reason: "lunch"})
 	paused := waiting("p")
-	paused.Status = checkpoint.Paused
+	paused.Status = runs.Paused
 	b.stretch(paused, 0)
-	b.at(2*time.Minute, func() { require.Equal(t, checkpoint.Paused, b.status().Status) })
+	b.at(2*time.Minute, func() { require.Equal(t, runs.Paused, b.status().Status) })
 	b.signal(3*time.Minute, ChangedSignal, Changed{Answered: []string{"p"}}) // is no reason to continue
 	b.does(continueActivity, "r1", nil)
 	b.signal(time.Hour, ContinueSignal, nil)
@@ -246,8 +246,8 @@ func TestRun_StopsWhileItIsExecuted(t *testing.T) {
 	b := newBench(t)
 	b.does(stopActivity, stopInput{"r1", Stop{Timeout: time.Second}}, nil)
 	b.signal(time.Minute, StopSignal, Stop{Timeout: time.Second})
-	b.stretch(outcome{Status: checkpoint.Paused}, 2*time.Minute)
-	b.stretch(outcome{Status: checkpoint.Paused}, 0) // what changed meanwhile is looked at
+	b.stretch(outcome{Status: runs.Paused}, 2*time.Minute)
+	b.stretch(outcome{Status: runs.Paused}, 0) // what changed meanwhile is looked at
 	b.signal(time.Hour, ChangedSignal, Changed{})
 	b.stretch(done, 0)
 	b.runsUntilDone(time.Hour)
@@ -274,7 +274,7 @@ func TestRun_IsPausedIfItIsCanceledWhileItIsExecuted(t *testing.T) {
 		Return(func(context.Context, stretchInput) (outcome, error) {
 			b.CancelWorkflow()
 			<-stopped
-			return outcome{Status: checkpoint.Paused}, nil
+			return outcome{Status: runs.Paused}, nil
 		}).Once()
 	b.OnActivity(stopActivity, mock.Anything, mock.Anything).
 		Return(func(context.Context, stopInput) error {
@@ -287,7 +287,7 @@ func TestRun_IsPausedIfItIsCanceledWhileItIsExecuted(t *testing.T) {
 
 // waitingForRuns is a run that waits for others, of which the workflow has to execute those with a name.
 func waitingForRuns(children ...string) outcome {
-	o := outcome{Status: checkpoint.Waiting, LookIn: time.Minute}
+	o := outcome{Status: runs.Waiting, LookIn: time.Minute}
 	for i, c := range children {
 		o.Waiting = append(o.Waiting, Point{ID: fmt.Sprint("p", i), Kind: adk.QuestionRun, Child: c, TaskQueue: "q"})
 	}
@@ -300,7 +300,7 @@ func (b *bench) child(id string, takes time.Duration, err error) {
 		Return(func(ctx workflow.Context, in RunInput) (RunResult, error) {
 			require.Equal(b.t, "weft/"+id, workflow.GetInfo(ctx).WorkflowExecution.ID)
 			require.Equal(b.t, "q", workflow.GetInfo(ctx).TaskQueueName)
-			return RunResult{in.ID, checkpoint.Done}, err
+			return RunResult{in.ID, runs.Done}, err
 		}).Once().After(takes)
 }
 
@@ -355,7 +355,7 @@ func TestRun_ContinuesAsNew(t *testing.T) {
 
 	b = newBench(t)
 	b.OnActivity(stretchActivity, mock.Anything, mock.Anything).
-		Return(outcome{Status: checkpoint.Ready, WakeIn: time.Second}, nil)
+		Return(outcome{Status: runs.Ready, WakeIn: time.Second}, nil)
 	took, err = b.run(RunOptions{})
 	require.ErrorAs(t, err, &again)
 	require.Equal(t, mostStretches*time.Second, took)

@@ -15,10 +15,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
-	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -32,7 +31,7 @@ type AgentOptions struct {
 	// string, request, that becomes the user message.
 	Input *schema.ParamsOneOf
 	// Structured adds structured content to the text: {"text": …, "run": …, "usage": …}. usage is what all model calls of
-	// the run have used, as far as the models say it: see runlog.Usage.
+	// the run have used, as far as the models say it: see runs.Usage.
 	Structured bool
 	// Conversations, if set, keeps threads: the default parameters then have a second, optional text, thread, and a call
 	// with one continues what was said in the calls of that thread before. A thread is one of the principal that calls
@@ -61,9 +60,9 @@ var outputSchema = json.RawMessage(`{"type":"object","properties":{"text":{"type
 
 // agentOutput is structured content.
 type agentOutput struct {
-	Text  string        `json:"text"`
-	Run   string        `json:"run"`
-	Usage *runlog.Usage `json:"usage,omitempty"`
+	Text  string      `json:"text"`
+	Run   string      `json:"run"`
+	Usage *runs.Usage `json:"usage,omitempty"`
 }
 
 // agentTool is an agent that clients call.
@@ -212,7 +211,7 @@ func (a *agentTool[M]) resume(
 func (a *agentTool[M]) offerAgain(
 	ctx context.Context, state requestState, responses mcp.InputResponseMap, err error,
 ) (*mcp.CallToolResult, error) {
-	if errors.Is(err, errState) || errors.Is(err, checkpoint.ErrNotFound) {
+	if errors.Is(err, errState) || errors.Is(err, runs.ErrNotFound) {
 		return nil, err
 	}
 	given, broken := json.Marshal(responses)

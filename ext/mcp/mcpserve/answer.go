@@ -8,9 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/ext/mcp/mcptool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -153,9 +153,9 @@ func answerOf(p point, response mcp.InputResponse) (any, error) {
 		return nil, err
 	}
 	if !isForm {
-		return adk.JSONAnswer(data), nil
+		return runs.JSONReply(data), nil
 	}
-	return serve.AnswerValue(checkpoint.WaitPoint{ID: p.ID, Kind: p.Kind, Info: p.Info}, data)
+	return serve.AnswerValue(runs.Question{ID: p.ID, Kind: p.Kind, Info: p.Info}, data)
 }
 
 // refusal is the answer of a user who gives none.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	answers "github.com/weftgo/weft/utils/callbacks"
 )
@@ -79,11 +79,11 @@ func isModel(info *callbacks.RunInfo) bool {
 }
 
 // usageOf returns the usage in the form that clients read.
-func usageOf(u *schema.TokenUsage) *runlog.Usage {
+func usageOf(u *schema.TokenUsage) *runs.Usage {
 	if u == nil {
 		return nil
 	}
-	return &runlog.Usage{Input: u.PromptTokens, InputCached: u.PromptTokenDetails.CachedTokens,
+	return &runs.Usage{Input: u.PromptTokens, InputCached: u.PromptTokenDetails.CachedTokens,
 		InputCacheWrite: u.PromptTokenDetails.CacheWriteTokens, Output: u.CompletionTokens,
 		OutputReasoning: u.CompletionTokensDetails.ReasoningTokens, Total: u.TotalTokens}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -141,7 +142,7 @@ func (q *Question) CheckAnswer(answer any) error {
 		return nil // it is asked again
 	case Answers:
 		answers = v
-	case adk.JSONAnswer:
+	case runs.JSONReply:
 		if err := json.Unmarshal(v, &answers); err != nil {
 			return fmt.Errorf("answer with an object of {\"action\": …, \"content\": …} by the IDs of the inputs: %w", err)
 		}

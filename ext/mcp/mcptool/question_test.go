@@ -20,6 +20,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/ext/mcp/mcptool"
+	"github.com/weftgo/weft/runs"
 )
 
 const payForm = `{"type":"object","properties":{"sure":{"type":"boolean"},"note":{"type":"string","default":"none"}},` +
@@ -130,7 +131,7 @@ func TestQuestion_IsAnsweredInAnotherProcess(t *testing.T) {
 	require.NoError(t, err)
 	srv := open(t, mcptool.Config{URL: url})
 	r := cashier(t, srv, store, adktest.Says("done").SeeingLast("tool pay#call_1: paid, sure true, note none"))
-	events, err := resume(t, r, point, adk.JSONAnswer(`{"ok":{"action":"accept","content":{"sure":true}}}`))
+	events, err := resume(t, r, point, runs.JSONReply(`{"ok":{"action":"accept","content":{"sure":true}}}`))
 	require.NoError(t, err)
 	events.ExpectText("done")
 	require.EqualValues(t, 1, paid.Load())
@@ -153,7 +154,7 @@ func TestQuestion_AnswersThatDoNotFitAreAskedAgain(t *testing.T) {
 		"action":{"enum":["accept","decline","cancel"]},"content":`+payForm+`}}}}`, string(listed.Schema))
 
 	for _, bad := range []any{"yes", mcptool.Answers{"other": {Action: "accept"}}, mcptool.Answers{"ok": {Action: "sure"}},
-		adk.JSONAnswer(`[]`)} {
+		runs.JSONReply(`[]`)} {
 		_, err := resume(t, r, point, bad)
 		require.ErrorContains(t, err, "is refused", "%v", bad)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // together divides the iterations of a benchmark among writers.
@@ -49,10 +49,10 @@ func BenchmarkAppend(b *testing.B) {
 			})
 			b.Run(name+"fenced", func(b *testing.B) {
 				s := newStore(b, startServer(b, always))
-				leases := make([]checkpoint.Lease, writers)
+				leases := make([]runs.Lease, writers)
 				for w := range leases {
 					var err error
-					leases[w], err = s.Acquire(b.Context(), fmt.Sprint(w), checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+					leases[w], err = s.Acquire(b.Context(), fmt.Sprint(w), runs.LeaseRequest{Create: &runs.Spec{}})
 					require.NoError(b, err)
 				}
 				together(b, writers, func(w int, next func() bool) {
@@ -78,7 +78,7 @@ func BenchmarkClaim(b *testing.B) {
 					for range 16 {
 						all.Go(func() {
 							for i := left.Add(-1); i >= 0; i = left.Add(-1) {
-								_, err := s.Submit(b.Context(), fmt.Sprint(queue, i), checkpoint.NewRun{Queue: queue})
+								_, err := s.Submit(b.Context(), fmt.Sprint(queue, i), runs.Spec{Queue: queue})
 								require.NoError(b, err)
 							}
 						})
@@ -89,11 +89,11 @@ func BenchmarkClaim(b *testing.B) {
 				submit("mine", b.N)
 				_, err := s.look(b.Context(), 0) // a worker's first look reads all
 				require.NoError(b, err)
-				due := checkpoint.Due{Queues: []string{"mine"}}
+				due := runs.Due{Queues: []string{"mine"}}
 				together(b, workers, func(_ int, next func() bool) {
 					for next() {
-						_, err := s.AcquireDue(b.Context(), checkpoint.LeaseRequest{}, due)
-						if !errors.Is(err, checkpoint.ErrNothingDue) {
+						_, err := s.AcquireDue(b.Context(), runs.LeaseRequest{}, due)
+						if !errors.Is(err, runs.ErrNothingDue) {
 							require.NoError(b, err)
 						}
 					}
@@ -107,13 +107,13 @@ func BenchmarkClaim(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	s := newStore(b, startServer(b, false))
 	for i := range 10_000 {
-		run := checkpoint.NewRun{Agent: "agent", Tags: map[string]string{"customer": "acme"}}
+		run := runs.Spec{Agent: "agent", Tags: map[string]string{"customer": "acme"}}
 		_, err := s.Submit(b.Context(), fmt.Sprint(i), run)
 		require.NoError(b, err)
 	}
 	for b.Loop() {
 		n := 0
-		for _, err := range s.List(b.Context(), checkpoint.Query{Limit: 50}) {
+		for _, err := range s.List(b.Context(), runs.Query{Limit: 50}) {
 			require.NoError(b, err)
 			n++
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // mostTogether is the number of messages that are published in one step at most: the server's limit.
@@ -192,7 +192,7 @@ func (c *change) discard(main *state) {
 }
 
 // submit makes a run.
-func (c *change) submit(ctx context.Context, st *state, n checkpoint.NewRun) error {
+func (c *change) submit(ctx context.Context, st *state, n runs.Spec) error {
 	if err := st.make(n, c.store.tenant, c.now); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (c *change) submit(ctx context.Context, st *state, n checkpoint.NewRun) err
 }
 
 // children submits the runs that another one waits for. One that exists keeps all but the question that it answers.
-func (c *change) children(ctx context.Context, children []checkpoint.ChildRun) error {
+func (c *change) children(ctx context.Context, children []runs.Child) error {
 	for _, child := range children {
 		st, err := c.other(ctx, child.ID)
 		if err != nil {
@@ -233,13 +233,13 @@ func (c *change) children(ctx context.Context, children []checkpoint.ChildRun) e
 }
 
 // answer answers a question of another run, if it still waits for that.
-func (c *change) answer(ctx context.Context, id string, a checkpoint.Answer) error {
+func (c *change) answer(ctx context.Context, id string, a runs.Reply) error {
 	st, err := c.other(ctx, id)
 	if err != nil || !st.IsRun {
 		return err
 	}
-	var refused *checkpoint.RunError
-	switch err := st.Row.Answer([]checkpoint.Answer{a}, c.now); {
+	var refused *runs.Error
+	switch err := st.Row.Reply([]runs.Reply{a}, c.now); {
 	case errors.As(err, &refused):
 		return nil
 	case err != nil:

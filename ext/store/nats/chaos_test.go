@@ -10,10 +10,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/dispatch/chaostest"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestChaos: see package chaostest. make chaos runs it.
@@ -38,13 +38,13 @@ func openChaos(ctx context.Context, url string) (opened chaostest.Opened, err er
 		return opened, err
 	}
 	var events []*Events
-	opened.Tenant = func(name string) (checkpoint.RunStore, runlog.Store, error) {
-		runs := store.Tenant(name)
-		of, err := runs.OpenEvents(ctx, EventsConfig{})
+	opened.Tenant = func(name string) (runs.Store, runlog.Store, error) {
+		runStore := store.Tenant(name)
+		of, err := runStore.OpenEvents(ctx, EventsConfig{})
 		if err == nil {
 			events = append(events, of)
 		}
-		return runs, of, err
+		return runStore, of, err
 	}
 	opened.Close = func() error {
 		defer conn.Close()

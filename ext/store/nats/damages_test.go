@@ -9,14 +9,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // A head whose content was damaged is no other head, and a record or a checkpoint that was is an error.
 // Rule distributed/B23.
 func TestStore_TakesNoDamagedValueForAnother(t *testing.T) {
 	s := newStore(t, startServer(t, false))
-	_, err := s.Submit(t.Context(), "run", checkpoint.NewRun{Agent: "agent", Queue: "queue", Tags: map[string]string{"a": "b"}})
+	_, err := s.Submit(t.Context(), "run", runs.Spec{Agent: "agent", Queue: "queue", Tags: map[string]string{"a": "b"}})
 	require.NoError(t, err)
 	want, _, err := s.Inspect(t.Context(), "run")
 	require.NoError(t, err)

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // viewAge is the time for which a view may not be refreshed before it begins again: shorter than the time for which heads
@@ -159,7 +159,7 @@ func (v *view) forgetLocked(id string) {
 
 // try returns the run that is to be taken first, of the runs that no goroutine of this process tries to take. tried is
 // to be called afterwards; it is nil if there is none.
-func (v *view) try(due checkpoint.Due, now time.Time) (id string, tried func()) {
+func (v *view) try(due runs.Due, now time.Time) (id string, tried func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var passed []*seen // those that have to wait for another one of their key

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // proxy passes a connection on to a server, and does to what the client sends as the test says.
@@ -99,9 +99,9 @@ func requireJournal(t *testing.T, s *Store, id string, want []string) {
 	require.Equal(t, want, texts)
 }
 
-func hold(t *testing.T, s *Store, id string) checkpoint.Lease {
+func hold(t *testing.T, s *Store, id string) runs.Lease {
 	t.Helper()
-	l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{TTL: time.Hour, Create: &checkpoint.NewRun{}})
+	l, err := s.Acquire(t.Context(), id, runs.LeaseRequest{TTL: time.Hour, Create: &runs.Spec{}})
 	require.NoError(t, err)
 	return l
 }
@@ -123,7 +123,7 @@ func TestStore_LosesNothingAcknowledgedWhenItsServerIsStartedAgain(t *testing.T)
 
 // appendsDuring appends records to "run" while something happens, and requires that all of them are there afterwards, and
 // that the lease is lost when another one takes the run.
-func appendsDuring(t *testing.T, s *Store, l checkpoint.Lease, happens func()) {
+func appendsDuring(t *testing.T, s *Store, l runs.Lease, happens func()) {
 	t.Helper()
 	n := 0
 	var isOver atomic.Bool
@@ -141,10 +141,10 @@ func appendsDuring(t *testing.T, s *Store, l checkpoint.Lease, happens func()) {
 	isOver.Store(true)
 	ends.Wait()
 	requireJournal(t, s, "run", records(0, n))
-	next, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Steal: true})
+	next, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Steal: true})
 	require.NoError(t, err)
 	require.Greater(t, next.Token(), l.Token())
-	require.ErrorIs(t, l.AppendRecord(t.Context(), "run", nil), checkpoint.ErrLeaseLost)
+	require.ErrorIs(t, l.AppendRecord(t.Context(), "run", nil), runs.ErrLeaseLost)
 }
 
 // newCutStore makes a store whose connection passes a proxy, and one that sees the same without.
@@ -176,11 +176,11 @@ func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 	p.onData.Store(&onData)
 	for n := range 6 {
 		id, parent := fmt.Sprint("run ", n), fmt.Sprint("parent ", n)
-		_, err := cut.Submit(t.Context(), parent, checkpoint.NewRun{})
+		_, err := cut.Submit(t.Context(), parent, runs.Spec{})
 		require.NoError(t, err)
 		pl := hold(t, cut, parent)
-		require.NoError(t, pl.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
-			Waiting: []checkpoint.WaitPoint{{ID: "q"}}, Children: []checkpoint.ChildRun{{ID: id, Run: checkpoint.NewRun{
+		require.NoError(t, pl.Settle(t.Context(), runs.Settlement{Status: runs.Waiting,
+			Waiting: []runs.Question{{ID: "q"}}, Children: []runs.Child{{ID: id, Run: runs.Spec{
 				Parent: parent, ParentPoint: "q", Records: [][]byte{[]byte("record 0")}}}}}))
 		l := hold(t, cut, id)
 		require.NoError(t, l.AppendRecord(t.Context(), id, []byte("record 1")))
@@ -189,14 +189,14 @@ func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 		require.NoError(t, l.AppendRecord(t.Context(), id, []byte("record 3")))
 		require.NoError(t, l.Renew(t.Context()))
 		require.NoError(t, l.AppendRecord(t.Context(), id, bytes.Repeat([]byte("large"), longestMessage)))
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Failed, Answer: []byte("yes")}))
+		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Failed, Answer: []byte("yes")}))
 		got, err := whole.ReadRecords(t.Context(), id)
 		require.NoError(t, err)
 		require.Len(t, got, 5)
 		require.NoError(t, whole.RemoveRecords(t.Context(), id))
 		info, _, err := whole.Inspect(t.Context(), parent)
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Ready, info.Status)
+		require.Equal(t, runs.Ready, info.Status)
 	}
 	require.Greater(t, lost.Load(), int64(6))
 }
@@ -216,12 +216,12 @@ func TestStore_RefusesWhatArrivesLate(t *testing.T) {
 	}{
 		{"slowly", func(t *testing.T) {}, nil, records(0, 2)},
 		{"beside a request to stop", func(t *testing.T) {
-			require.NoError(t, whole.Stop(t.Context(), "run", checkpoint.StopRequest{Reason: "tea"}))
+			require.NoError(t, whole.Stop(t.Context(), "run", runs.StopRequest{Reason: "tea"}))
 		}, nil, records(0, 3)},
 		{"behind a takeover", func(t *testing.T) {
-			_, err := whole.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Steal: true})
+			_, err := whole.Acquire(t.Context(), "run", runs.LeaseRequest{Steal: true})
 			require.NoError(t, err)
-		}, checkpoint.ErrLeaseLost, records(0, 3)},
+		}, runs.ErrLeaseLost, records(0, 3)},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
 			before, _, err := whole.Inspect(t.Context(), "run")
@@ -282,7 +282,7 @@ func TestStore_SaysThatTheServerIsAway(t *testing.T) {
 	require.ErrorContains(t, err, `get checkpoint "run"`)
 	err = l.AppendRecord(t.Context(), "run", []byte("record 0"))
 	require.ErrorIs(t, err, ErrUnavailable)
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.ErrorIs(t, err, ErrUnavailable)
 	on.start(t)
 	require.Eventually(t, func() bool { return l.AppendRecord(t.Context(), "run", []byte("record 0")) == nil },

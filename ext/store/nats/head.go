@@ -12,8 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Headers of messages of the store.
@@ -301,7 +301,7 @@ func (st *state) dropSteps() {
 }
 
 // make creates the run of an ID and takes over what was written without a lease. The caller adds the records of the run.
-func (st *state) make(n checkpoint.NewRun, tenant string, now time.Time) error {
+func (st *state) make(n runs.Spec, tenant string, now time.Time) error {
 	row, err := storekit.New(st.Row.Run.ID, n, 0, now)
 	if err != nil {
 		return err

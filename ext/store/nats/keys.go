@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // members are the hashes of the runs of a key that may be in front of others. A call that makes or takes a run of the
@@ -91,7 +91,7 @@ func (c *change) inFront(ctx context.Context, st *state) (*state, error) {
 		if row.IsBehind(&other.Row, c.now) {
 			return other, nil
 		}
-		if other.IsRun && (other.Row.BlocksKey() || other.Row.Run.Status == checkpoint.Paused) {
+		if other.IsRun && (other.Row.BlocksKey() || other.Row.Run.Status == runs.Paused) {
 			k.add(other.hash)
 		}
 	}

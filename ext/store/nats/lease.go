@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // lease is a run that this process holds.
@@ -24,10 +24,10 @@ type lease struct {
 	// does before.
 	doubtful *step
 	// stop is the last request to stop that was delivered.
-	stop *checkpoint.StopRequest
+	stop *runs.StopRequest
 }
 
-func (s *Store) newLease(st *state, before checkpoint.RunInfo, isNew bool) *lease {
+func (s *Store) newLease(st *state, before runs.Info, isNew bool) *lease {
 	return &lease{Lease: storekit.NewLease(&st.Row, before, isNew, s), store: s, taker: st.Taker,
 		turn: make(chan struct{}, 1), known: st, stop: st.Row.Stopping}
 }
@@ -183,7 +183,7 @@ func (l *lease) RemoveRecords(ctx context.Context, id string) error {
 	})
 }
 
-func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err error) {
+func (l *lease) Replies(ctx context.Context) (answers []runs.Reply, err error) {
 	err = l.store.retry(ctx, func(ctx context.Context) error {
 		st, err := l.store.read(ctx, l.ID())
 		switch {
@@ -200,7 +200,7 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 
 // Settle saves the outcome of the run and gives the lease back. Children and the answer to the parent are written in
 // the same step.
-func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
+func (l *lease) Settle(ctx context.Context, end runs.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), end); err != nil {
 		return err
 	}
@@ -214,9 +214,9 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 		if end.DropRecords {
 			st.dropSteps()
 		}
-		if end.Checkpoint != nil || end.Status == checkpoint.Done {
+		if end.Checkpoint != nil || end.Status == runs.Done {
 			saved := end.Checkpoint
-			if end.Status == checkpoint.Done {
+			if end.Status == runs.Done {
 				saved = nil
 			} else {
 				saved = storekit.Owned(saved)
@@ -230,7 +230,7 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 		}
 		return c.answer(ctx, parent, answer)
 	})
-	if err == nil || errors.Is(err, checkpoint.ErrLeaseLost) {
+	if err == nil || errors.Is(err, runs.ErrLeaseLost) {
 		l.Abandon()
 	}
 	return err

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Inspect returns what is known of a run.
-func (s *Store) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo, exists bool, err error) {
+func (s *Store) Inspect(ctx context.Context, id string) (info runs.Info, exists bool, err error) {
 	st, err := s.inspect(ctx, id)
 	if err != nil || !st.IsRun {
 		return info, false, storekit.FailedOnce("inspect", id, err)
@@ -100,16 +100,16 @@ func (s *Store) all(ctx context.Context) ([]*state, error) {
 }
 
 // List yields the runs that there are when the loop begins. It reads all of them.
-func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+func (s *Store) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	return storekit.List(ctx, q, s.find)
 }
 
 // Count counts runs by status. It reads all of them.
-func (s *Store) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+func (s *Store) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	return storekit.Count(ctx, q, s.find)
 }
 
-func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoint.RunInfo, err error) {
+func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []runs.Info, err error) {
 	all, err := s.all(ctx)
 	if err != nil {
 		return nil, storekit.Failed("list", "", err)
@@ -130,11 +130,11 @@ func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoi
 }
 
 // ListCheckPoints yields the IDs that begin with a prefix and have a checkpoint or a journal, in their order.
-func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[checkpoint.Info, error] {
-	return func(yield func(checkpoint.Info, error) bool) {
+func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[runs.Listed, error] {
+	return func(yield func(runs.Listed, error) bool) {
 		all, err := s.all(ctx)
 		if err != nil {
-			yield(checkpoint.Info{}, storekit.Failed("list", prefix, err))
+			yield(runs.Listed{}, storekit.Failed("list", prefix, err))
 			return
 		}
 		slices.SortFunc(all, func(a, b *state) int { return strings.Compare(a.Row.Run.ID, b.Row.Run.ID) })
@@ -143,7 +143,7 @@ func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[ch
 			if st.Saved == nil && st.Row.Run.Steps == 0 || !strings.HasPrefix(id, prefix) {
 				continue
 			}
-			if !yield(checkpoint.Info{ID: id, Modified: st.modified}, nil) {
+			if !yield(runs.Listed{ID: id, Modified: st.modified}, nil) {
 				return
 			}
 		}

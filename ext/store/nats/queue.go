@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // queue has the runs of one queue and agent that may become due: those whose time has not come, by that, and those
@@ -73,7 +73,7 @@ func (r *seen) leave() {
 }
 
 // firstOf is the run that is to be taken first of those that are looked for, nil for none. It stays in its queue.
-func (v *view) firstOf(due checkpoint.Due, now time.Time) (first *seen) {
+func (v *view) firstOf(due runs.Due, now time.Time) (first *seen) {
 	for name, q := range v.queues {
 		if len(due.Queues) == 0 && name.queue == storekit.OwnQueue {
 			continue

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Submit makes a run that is ready.
-func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (info checkpoint.RunInfo, err error) {
+func (s *Store) Submit(ctx context.Context, id string, run runs.Spec) (info runs.Info, err error) {
 	after, err := s.change(ctx, "submit", id, nil, func(ctx context.Context, c *change, st *state) error {
 		if st.IsRun {
 			info = st.Row.Info()
-			return st.Row.Refuse(checkpoint.ErrRunExists)
+			return st.Row.Refuse(runs.ErrExists)
 		}
 		if err := c.submit(ctx, st, run); err != nil || !run.Alone {
 			return err
@@ -32,7 +32,7 @@ func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (i
 }
 
 // Acquire takes a run.
-func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (s *Store) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	l, err := s.acquire(ctx, id, req, false)
 	if err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 }
 
 // acquire takes a run, or with due only one that is due.
-func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequest, due bool) (*lease, error) {
-	var before checkpoint.RunInfo
+func (s *Store) acquire(ctx context.Context, id string, req runs.LeaseRequest, due bool) (*lease, error) {
+	var before runs.Info
 	var made bool
 	var write uint64
 	after, err := s.change(ctx, "acquire", id, nil, func(ctx context.Context, c *change, st *state) error {
@@ -56,7 +56,7 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 		}
 		if _, is := st.Row.DueAt(c.now); due && !is {
 			s.view.note(st)
-			return checkpoint.ErrNothingDue
+			return runs.ErrNothingDue
 		}
 		if other, err := c.inFront(ctx, st); err != nil || other != nil {
 			if err == nil {
@@ -86,8 +86,8 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 // AcquireDue takes the run that is due for longest. A run that cannot be read, or whose key has one that cannot be read,
 // is passed over; its error is returned when nothing else is due, once a minute.
 func (s *Store) AcquireDue(
-	ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due,
-) (checkpoint.Lease, error) {
+	ctx context.Context, req runs.LeaseRequest, due runs.Due,
+) (runs.Lease, error) {
 	var bad *storekit.RowError
 	for {
 		id, tried, err := s.nextDue(ctx, due)
@@ -102,9 +102,9 @@ func (s *Store) AcquireDue(
 		case errors.As(err, &bad):
 			defer tried() // not before: it would be the next one again
 			continue
-		case errors.Is(err, checkpoint.ErrNotFound):
+		case errors.Is(err, runs.ErrNotFound):
 			s.view.forget(id)
-		case !errors.Is(err, checkpoint.ErrNothingDue) && !errors.Is(err, checkpoint.ErrRunBusy):
+		case !errors.Is(err, runs.ErrNothingDue) && !errors.Is(err, runs.ErrBusy):
 			tried()
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (s *Store) AcquireDue(
 
 // orUnreadable is the error that says that nothing is due, or one of a run that was passed over, once a minute.
 func (s *Store) orUnreadable(err error) error {
-	if !errors.Is(err, checkpoint.ErrNothingDue) {
+	if !errors.Is(err, runs.ErrNothingDue) {
 		return err
 	}
 	for _, bad := range s.view.unreadable() {
@@ -126,7 +126,7 @@ func (s *Store) orUnreadable(err error) error {
 }
 
 // nextDue finds a run to take. tried is to be called after the attempt.
-func (s *Store) nextDue(ctx context.Context, due checkpoint.Due) (id string, tried func(), err error) {
+func (s *Store) nextDue(ctx context.Context, due runs.Due) (id string, tried func(), err error) {
 	for _, moment := range []time.Duration{viewFresh, 0} {
 		now, err := s.look(ctx, moment)
 		if err != nil {
@@ -136,7 +136,7 @@ func (s *Store) nextDue(ctx context.Context, due checkpoint.Due) (id string, tri
 			return id, tried, nil
 		}
 	}
-	return "", nil, checkpoint.ErrNothingDue
+	return "", nil, runs.ErrNothingDue
 }
 
 // look brings the view up to date, unless that was done a moment ago. It returns what time it is.
@@ -164,8 +164,8 @@ func (s *Store) transition(ctx context.Context, doing, id string, do func(r *sto
 }
 
 // Answer answers questions of a run.
-func (s *Store) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
-	return s.transition(ctx, "answer", id, func(r *storekit.Row, now time.Time) error { return r.Answer(answers, now) })
+func (s *Store) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	return s.transition(ctx, "answer", id, func(r *storekit.Row, now time.Time) error { return r.Reply(answers, now) })
 }
 
 // Continue makes a run that is paused ready.
@@ -220,7 +220,7 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(st *s
 var errKept = errors.New("the run is kept")
 
 // Sweep removes runs that have expired.
-func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
+func (s *Store) Sweep(ctx context.Context, limit int) (swept runs.Swept, err error) {
 	now, err := s.look(ctx, 0)
 	if err != nil {
 		return swept, storekit.Failed("sweep", "", err)

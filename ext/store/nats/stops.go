@@ -7,8 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Processes say on a subject of their own that a run is to be stopped; the process that holds it reads the request. What is
@@ -32,7 +32,7 @@ func (s *Store) listenForStops() (err error) {
 
 // Stop asks the holder of a run to stop it, and pauses it if no process holds it. The process that holds it hears of it at
 // once.
-func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+func (s *Store) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	err := s.transition(ctx, "stop", id, func(r *storekit.Row, now time.Time) error { return r.Stop(how, s.retention, now) })
 	if err != nil {
 		return err

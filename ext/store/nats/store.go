@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Config configures a [Store].
@@ -30,17 +30,17 @@ type Config struct {
 	// InMemory has the stream be in memory, if New makes it: what the death of the servers loses.
 	InMemory bool
 	// Retention is the time for which runs are kept.
-	Retention checkpoint.Retention
+	Retention runs.Retention
 	// AnswerIn limits the time that an answer takes before the server is asked again, for networks that lose answers. The
 	// default is 5 seconds. Patience is for how long a call is tried; the default is a minute.
 	AnswerIn, Patience time.Duration
 }
 
-// Store is a checkpoint.RunStore in NATS JetStream, and a checkpoint.Waker. It is safe for concurrent use. Use New.
+// Store is a runs.Store in NATS JetStream, and a runs.Waker. It is safe for concurrent use. Use New.
 type Store struct {
 	wire      *wire
 	clock     *clock
-	retention checkpoint.Retention
+	retention runs.Retention
 	patience  time.Duration
 	// piece limits the content of a message: longer values are cut into pieces.
 	piece int
@@ -56,8 +56,8 @@ type Store struct {
 }
 
 var (
-	_ checkpoint.RunStore = (*Store)(nil)
-	_ checkpoint.Waker    = (*Store)(nil)
+	_ runs.Store = (*Store)(nil)
+	_ runs.Waker = (*Store)(nil)
 )
 
 // schema is the version of what is in the stream. It is in the metadata of the stream.
@@ -399,5 +399,5 @@ func (s *Store) RemoveRecords(ctx context.Context, id string) error {
 	return err
 }
 
-// EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
+// EventRetention is for how long the events of a run stay after its end: see runs.Retention.
 func (s *Store) EventRetention() time.Duration { return s.retention.ForEvents() }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestStore_Conforms(t *testing.T) {
@@ -46,19 +47,19 @@ func damage(t *testing.T, s *Store, id string) {
 func TestAcquireDue_ARunThatCannotBeReadIsInFrontOfItsKey(t *testing.T) {
 	s := newStore(t, startServer(t, false))
 	for _, id := range []string{"damaged", "behind", "free"} {
-		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: map[bool]string{true: id, false: "k"}[id == "free"]})
+		_, err := s.Submit(t.Context(), id, runs.Spec{Key: map[bool]string{true: id, false: "k"}[id == "free"]})
 		require.NoError(t, err)
 	}
 	damage(t, s, "damaged")
-	l, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	l, err := s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.NoError(t, err)
 	require.Equal(t, "free", l.Info().ID)
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.ErrorIs(t, err, checkpoint.ErrBadRow)
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.ErrorIs(t, err, checkpoint.ErrNothingDue)
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+	require.ErrorIs(t, err, runs.ErrUnreadable)
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+	require.ErrorIs(t, err, runs.ErrNothingDue)
 	require.NoError(t, s.Remove(t.Context(), "damaged", false))
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.NoError(t, err)
 }
 
@@ -128,8 +129,8 @@ func TestNew_MakesOneStreamForAllThatStartAtOnce(t *testing.T) {
 // Rule distributed/T3.
 func TestTenant_SeesItsOwn(t *testing.T) {
 	s := newStore(t, startServer(t, false))
-	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return s.Tenant(name) })
-	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return checkpoint.Scope(s.Tenant("scoped"), name) })
+	checkpointtest.Tenants(t, func(name string) runs.Store { return s.Tenant(name) })
+	checkpointtest.Tenants(t, func(name string) runs.Store { return checkpoint.Scope(s.Tenant("scoped"), name) })
 }
 
 // TestStore_KeepsLargeValues beside its messages, and removes them with what refers to them. (B33)
@@ -148,7 +149,7 @@ func TestStore_KeepsLargeValues(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, records, 2)
 	require.True(t, bytes.Equal(value, records[1]))
-	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, Result: value,
+	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Done, Result: value,
 		DropRecords: true}))
 	got, err = s.Result(t.Context(), "run")
 	require.NoError(t, err)
@@ -182,7 +183,7 @@ func TestStore_CutsValuesForServersThatTakeShortMessages(t *testing.T) {
 		for _, size := range []int{s.piece, s.piece + 1, 10 * s.piece} {
 			record := bytes.Repeat([]byte{'x'}, size)
 			id := fmt.Sprint(size)
-			_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Agent: string(record), Records: [][]byte{record}})
+			_, err := s.Submit(t.Context(), id, runs.Spec{Agent: string(record), Records: [][]byte{record}})
 			require.NoError(t, err)
 			requireJournal(t, s, id, []string{string(record)})
 		}
@@ -223,7 +224,7 @@ func TestStore_LeavesNothingBehind(t *testing.T) {
 	s := newStore(t, startServer(t, false))
 	for n := range 50 {
 		id := fmt.Sprint(n)
-		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: fmt.Sprint("key ", n%5),
+		_, err := s.Submit(t.Context(), id, runs.Spec{Key: fmt.Sprint("key ", n%5),
 			Records: [][]byte{[]byte("begin")}})
 		require.NoError(t, err)
 		l := hold(t, s, id)
@@ -231,7 +232,7 @@ func TestStore_LeavesNothingBehind(t *testing.T) {
 			require.NoError(t, l.AppendRecord(t.Context(), id, []byte("step")))
 		}
 		require.NoError(t, l.Renew(t.Context()))
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, DropRecords: true,
+		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Done, DropRecords: true,
 			Keep: time.Microsecond}))
 	}
 	for n := range 20 {
@@ -243,7 +244,7 @@ func TestStore_LeavesNothingBehind(t *testing.T) {
 	time.Sleep(time.Millisecond)
 	swept, err := s.Sweep(t.Context(), 100)
 	require.NoError(t, err)
-	require.Equal(t, checkpoint.Swept{Runs: 50}, swept)
+	require.Equal(t, runs.Swept{Runs: 50}, swept)
 	// One head of each ID remains for an hour.
 	require.Eventually(t, func() bool { return stored(t, s).Msgs == 51 }, 10*time.Second, time.Millisecond)
 }
@@ -255,26 +256,26 @@ func TestWake_ReceivesWhatIsDue(t *testing.T) {
 	other, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL()), Prefix: s.prefix})
 	require.NoError(t, err)
 	defer other.Close()
-	due := checkpoint.Due{Queues: []string{"q\xff"}, Agents: []string{"a"}}
+	due := runs.Due{Queues: []string{"q\xff"}, Agents: []string{"a"}}
 	woke := other.Wake(t.Context(), due)
 	require.NoError(t, other.wire.conn.Flush())
-	submit := func(id string, run checkpoint.NewRun) {
+	submit := func(id string, run runs.Spec) {
 		t.Helper()
 		_, err := s.Submit(t.Context(), id, run)
 		require.NoError(t, err)
 	}
-	submit("other queue", checkpoint.NewRun{Agent: "a"})
-	submit("other agent", checkpoint.NewRun{Queue: "q\xff"})
-	submit("later", checkpoint.NewRun{Queue: "q\xff", Agent: "a", NotBefore: time.Now().Add(time.Hour)})
+	submit("other queue", runs.Spec{Agent: "a"})
+	submit("other agent", runs.Spec{Queue: "q\xff"})
+	submit("later", runs.Spec{Queue: "q\xff", Agent: "a", NotBefore: time.Now().Add(time.Hour)})
 	require.NoError(t, s.wire.conn.Flush())
 	select {
 	case <-woke:
 		t.Fatal("it received for what is not due")
 	case <-time.After(20 * time.Millisecond):
 	}
-	submit("now", checkpoint.NewRun{Queue: "q\xff", Agent: "a"})
+	submit("now", runs.Spec{Queue: "q\xff", Agent: "a"})
 	<-woke
-	l, err := other.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, due)
+	l, err := other.AcquireDue(t.Context(), runs.LeaseRequest{}, due)
 	require.NoError(t, err)
 	require.Equal(t, "now", l.Info().ID)
 }
@@ -295,16 +296,16 @@ func TestAcquireDue_TakesWhatIsDueWithAClockThatIsLate(t *testing.T) {
 		s.clock.server = s.clock.server.Add(-5 * time.Second)
 	}
 	for name, worker := range map[string]*Store{"this process": s, "another one": other} {
-		_, err = s.Submit(t.Context(), name, checkpoint.NewRun{})
+		_, err = s.Submit(t.Context(), name, runs.Spec{})
 		require.NoError(t, err)
-		l, err := s.Acquire(t.Context(), name, checkpoint.LeaseRequest{})
+		l, err := s.Acquire(t.Context(), name, runs.LeaseRequest{})
 		require.NoError(t, err)
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
-			Waiting: []checkpoint.WaitPoint{{ID: "q"}}}))
+		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting,
+			Waiting: []runs.Question{{ID: "q"}}}))
 		late(s)
 		late(worker)
-		require.NoError(t, s.Answer(t.Context(), name, checkpoint.Answer{Point: "q"}))
-		l, err = worker.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+		require.NoError(t, s.Reply(t.Context(), name, runs.Reply{Point: "q"}))
+		l, err = worker.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 		require.NoError(t, err, name)
 		require.Equal(t, name, l.Info().ID)
 	}
@@ -318,14 +319,14 @@ func TestAcquireDue_ForgetsWhatOthersRemoved(t *testing.T) {
 	require.NoError(t, err)
 	defer other.Close()
 	for n := range 3 {
-		_, err := s.Submit(t.Context(), fmt.Sprint(n), checkpoint.NewRun{Key: "k", Priority: -n})
+		_, err := s.Submit(t.Context(), fmt.Sprint(n), runs.Spec{Key: "k", Priority: -n})
 		require.NoError(t, err)
 	}
 	_, err = other.look(t.Context(), 0)
 	require.NoError(t, err)
 	other.view.at = time.Now().Round(0) // it is not asked again
 	require.NoError(t, s.Remove(t.Context(), "0", false))
-	l, err := other.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	l, err := other.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.NoError(t, err)
 	require.Equal(t, "1", l.Info().ID)
 }
@@ -351,9 +352,9 @@ func TestStore_RewritesAllValuesOrNone(t *testing.T) {
 	s := newStore(t, startServer(t, false))
 	louder := func(_ checkpoint.ValueKind, value []byte) ([]byte, error) { return append(value, '!'), nil }
 	large := bytes.Repeat([]byte("x"), 2*longestMessage)
-	_, err := s.Submit(t.Context(), "a", checkpoint.NewRun{Records: [][]byte{large, []byte("b")}})
+	_, err := s.Submit(t.Context(), "a", runs.Spec{Records: [][]byte{large, []byte("b")}})
 	require.NoError(t, err)
-	l, err := s.Acquire(t.Context(), "a", checkpoint.LeaseRequest{})
+	l, err := s.Acquire(t.Context(), "a", runs.LeaseRequest{})
 	require.NoError(t, err)
 	require.NoError(t, l.Set(t.Context(), "a", large))
 	require.NoError(t, s.Rewrite(t.Context(), "a", louder))

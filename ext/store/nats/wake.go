@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // woken says which runs have become due. A name may be any bytes, which JSON has as base64.
@@ -29,7 +29,7 @@ func (s *Store) wakeFor(st *state, now time.Time) {
 }
 
 // Wake returns a channel that receives when runs that AcquireDue would find may have become due, in any process.
-func (s *Store) Wake(ctx context.Context, due checkpoint.Due) <-chan struct{} {
+func (s *Store) Wake(ctx context.Context, due runs.Due) <-chan struct{} {
 	woke := make(chan struct{}, 1)
 	sub, err := s.wire.conn.Subscribe(s.wakes(), func(m *nats.Msg) {
 		var w woken

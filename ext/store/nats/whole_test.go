@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // cutting dials connections that end at one of the writes of messages of a store, when some of that was sent.
@@ -33,7 +33,7 @@ func (c *cutting) fail(step int) {
 	c.at, c.writes = step, 0
 }
 
-func (c *cutting) mend() (bool, checkpoint.RunStore) {
+func (c *cutting) mend() (bool, runs.Store) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	reached := c.at > 0 && c.writes >= c.at

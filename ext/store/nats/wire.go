@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Headers that the server understands, and that jetstream has no name for.
@@ -357,7 +357,7 @@ func refusal(e *jetstream.APIError) error {
 	switch {
 	case e.ErrorCode == codeNoResources, e.ErrorCode == codeNoMemory, e.ErrorCode == codeNoStorage,
 		e.ErrorCode == codeNotStored && strings.Contains(e.Description, "exceeded"):
-		return fmt.Errorf("%w: %w", checkpoint.ErrStoreFull, e)
+		return fmt.Errorf("%w: %w", runs.ErrFull, e)
 	}
 	return e
 }

@@ -5,8 +5,8 @@ import (
 	"log"
 	"os"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/ext/store/postgres"
+	"github.com/weftgo/weft/runs"
 )
 
 // An order is placed and its run submitted in one transaction: there is never one without the other.
@@ -25,7 +25,7 @@ func Example() {
 	if _, err := tx.ExecContext(ctx, "INSERT INTO orders (id) VALUES ($1)", "order-7"); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := store.SubmitTx(ctx, tx, "order-7", checkpoint.NewRun{Agent: "clerk"}); err != nil {
+	if _, err := store.SubmitTx(ctx, tx, "order-7", runs.Spec{Agent: "clerk"}); err != nil {
 		log.Fatal(err)
 	}
 	if err := tx.Commit(); err != nil {

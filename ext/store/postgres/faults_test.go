@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun/sqlruntest"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestStore_LosesNothingWhenItsServerCrashes, and continues by itself.
@@ -79,27 +79,27 @@ func TestStore_ACommitThatArrivesLateIsItsOwn(t *testing.T) {
 	}
 
 	late()
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Records: [][]byte{[]byte("a")}}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Create: &runs.Spec{Records: [][]byte{[]byte("a")}}})
 	require.NoError(t, err)
 	require.Empty(t, l.Info().Status)
 	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte("b")))
 	late()
-	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
-		Waiting:  []checkpoint.WaitPoint{{ID: "q"}, {ID: "r"}},
-		Children: []checkpoint.ChildRun{{ID: "child"}}}))
+	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting,
+		Waiting:  []runs.Question{{ID: "q"}, {ID: "r"}},
+		Children: []runs.Child{{ID: "child"}}}))
 	late()
-	require.NoError(t, s.Answer(t.Context(), "run", checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{Point: "q", Data: []byte("yes")}))
 	late()
-	require.NoError(t, s.Stop(t.Context(), "run", checkpoint.StopRequest{Reason: "lunch"}))
+	require.NoError(t, s.Stop(t.Context(), "run", runs.StopRequest{Reason: "lunch"}))
 	late()
 	require.NoError(t, s.Continue(t.Context(), "run"))
 	late()
-	_, err = s.Submit(t.Context(), "new", checkpoint.NewRun{})
+	_, err = s.Submit(t.Context(), "new", runs.Spec{})
 	require.NoError(t, err)
 	late()
-	l, err = s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
+	l, err = s.Acquire(t.Context(), "run", runs.LeaseRequest{})
 	require.NoError(t, err)
-	answers, err := l.Answers(t.Context())
+	answers, err := l.Replies(t.Context())
 	require.NoError(t, err)
 	require.Len(t, answers, 1)
 	records, err := s.ReadRecords(t.Context(), "run")

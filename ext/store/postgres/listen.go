@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/runs"
 )
 
 // listener wakes the workers of this process when another one says that runs are due, and says so to others. It is a
@@ -62,13 +62,13 @@ func (l *listener) stop() {
 // notice is a message between processes: runs that are due or, if Run is set, events of a run, by its key, or, if Stop is
 // set, a request to stop the run in that row.
 type notice struct {
-	checkpoint.Due
+	runs.Due
 	Run  string `json:",omitempty"`
 	Stop int64  `json:",omitempty"`
 }
 
 // announce has other processes woken. It does not block.
-func (l *listener) announce(due checkpoint.Due) { l.send(notice{Due: due}) }
+func (l *listener) announce(due runs.Due) { l.send(notice{Due: due}) }
 
 // announceEvents has the readers of a run in other processes woken. It does not block.
 func (l *listener) announceEvents(key string) { l.send(notice{Run: key}) }

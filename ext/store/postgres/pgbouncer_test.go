@@ -23,6 +23,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // startBouncer puts a PgBouncer before the server that gives every transaction any connection, and returns its port.
@@ -158,11 +159,11 @@ func TestStore_WorkersBehindPgBouncerAreWoken(t *testing.T) {
 	sleeper, other := open(), open()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	woke := sleeper.Wake(ctx, checkpoint.Due{})
+	woke := sleeper.Wake(ctx, runs.Due{})
 	var n atomic.Int64
 	require.Eventually(t, func() bool {
-		_, err := other.Submit(t.Context(), fmt.Sprint(n.Add(1)), checkpoint.NewRun{})
-		if err != nil && !errors.Is(err, checkpoint.ErrRunExists) {
+		_, err := other.Submit(t.Context(), fmt.Sprint(n.Add(1)), runs.Spec{})
+		if err != nil && !errors.Is(err, runs.ErrExists) {
 			return false
 		}
 		select {

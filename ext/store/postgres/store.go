@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/runs"
 )
 
 // Config configures a [Store].
@@ -36,7 +36,7 @@ type Config struct {
 	// connection.
 	NoListen bool
 	// Retention is the time for which runs are kept.
-	Retention checkpoint.Retention
+	Retention runs.Retention
 	// AnswerIn limits the time that an attempt takes before it is given up and made again, for networks that lose answers.
 	// The default is 20 seconds. Patience is for how long a call is tried; the default is a minute.
 	AnswerIn, Patience time.Duration
@@ -44,7 +44,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Store is a checkpoint.RunStore in a PostgreSQL database. Use New or Open.
+// Store is a runs.Store in a PostgreSQL database. Use New or Open.
 //
 // What it offers beside that is documented at sqlrun.Store, among it:
 //
@@ -58,7 +58,7 @@ type Store struct {
 	listen *listener
 }
 
-var _ checkpoint.RunStore = (*Store)(nil)
+var _ runs.Store = (*Store)(nil)
 
 // Open connects to a database with the defaults.
 func Open(ctx context.Context, url string) (*Store, error) { return New(ctx, Config{URL: url}) }

@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun/sqlruntest"
+	"github.com/weftgo/weft/runs"
 )
 
 func newStore(t testing.TB) *Store {
@@ -79,7 +80,7 @@ func TestNew_UsesASchemaAndAPrefix(t *testing.T) {
 	s, err := New(t.Context(), conf)
 	require.NoError(t, err)
 	defer s.Close()
-	_, err = s.Submit(t.Context(), "id", checkpoint.NewRun{})
+	_, err = s.Submit(t.Context(), "id", runs.Spec{})
 	require.NoError(t, err)
 	var n int
 	require.NoError(t, s.DB().QueryRow("SELECT COUNT(*) FROM agents.runs_runs").Scan(&n))
@@ -96,9 +97,9 @@ func TestWake_WorkersOfOtherProcessesAreWoken(t *testing.T) {
 	other, err := Open(t.Context(), url)
 	require.NoError(t, err)
 	defer other.Close()
-	woken := other.Wake(t.Context(), checkpoint.Due{Queues: []string{"q"}})
+	woken := other.Wake(t.Context(), runs.Due{Queues: []string{"q"}})
 	for i := 0; ; i++ { // it may not listen yet
-		_, err = one.Submit(t.Context(), string(rune('a'+i)), checkpoint.NewRun{Queue: "q"})
+		_, err = one.Submit(t.Context(), string(rune('a'+i)), runs.Spec{Queue: "q"})
 		require.NoError(t, err)
 		select {
 		case <-woken:

@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/dispatch/chaostest"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestChaos: see package chaostest. make chaos runs it.
@@ -48,8 +48,8 @@ func openChaos(ctx context.Context, where string) (opened chaostest.Opened, err 
 	if err != nil {
 		return opened, errors.Join(err, client.Close())
 	}
-	return chaostest.Opened{Close: client.Close, Tenant: func(name string) (checkpoint.RunStore, runlog.Store, error) {
-		runs := store.Tenant(name)
-		return runs, runs.OpenEvents(), nil
+	return chaostest.Opened{Close: client.Close, Tenant: func(name string) (runs.Store, runlog.Store, error) {
+		runStore := store.Tenant(name)
+		return runStore, runStore.OpenEvents(), nil
 	}}, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestStore_LosesNothingAcknowledgedWhenItsServerIsKilled, if the server writes everything to its disk.
@@ -26,7 +26,7 @@ func TestStore_LosesNothingAcknowledgedWhenItsServerIsKilled(t *testing.T) {
 	defer os.RemoveAll(own.dir)
 	defer func() { own.kill() }()
 	s := newStore(t, own)
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{TTL: time.Hour, Create: &checkpoint.NewRun{}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{TTL: time.Hour, Create: &runs.Spec{}})
 	require.NoError(t, err)
 	acknowledged := 0
 	for round := range 3 {
@@ -44,10 +44,10 @@ func TestStore_LosesNothingAcknowledgedWhenItsServerIsKilled(t *testing.T) {
 	for i, r := range records {
 		require.Equal(t, fmt.Sprint(i), string(r))
 	}
-	next, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Steal: true})
+	next, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Steal: true})
 	require.NoError(t, err)
 	require.Greater(t, next.Token(), l.Token())
-	require.ErrorIs(t, l.AppendRecord(t.Context(), "run", nil), checkpoint.ErrLeaseLost)
+	require.ErrorIs(t, l.AppendRecord(t.Context(), "run", nil), runs.ErrLeaseLost)
 }
 
 // TestStore_WorkersComeBackWhenItsServerDoes: none of their calls fails.
@@ -76,7 +76,7 @@ func TestStore_WorkersComeBackWhenItsServerDoes(t *testing.T) {
 func TestStore_TokensGrowAlthoughTheServerForgetsAll(t *testing.T) {
 	s := newStore(t, nil)
 	take := func() uint64 {
-		l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Steal: true, Create: &checkpoint.NewRun{}})
+		l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Steal: true, Create: &runs.Spec{}})
 		require.NoError(t, err)
 		return l.Token()
 	}
@@ -112,12 +112,12 @@ func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 		before = p.CutAfter([]byte(script.Hash()))
 	}
 	lose(replace)
-	_, err := s.Submit(t.Context(), "submitted", checkpoint.NewRun{})
+	_, err := s.Submit(t.Context(), "submitted", runs.Spec{})
 	require.NoError(t, err)
 
 	lose(replace)
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{TTL: time.Hour,
-		Create: &checkpoint.NewRun{Key: "k", Records: [][]byte{[]byte("a")}}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{TTL: time.Hour,
+		Create: &runs.Spec{Key: "k", Records: [][]byte{[]byte("a")}}})
 	require.NoError(t, err)
 	require.Empty(t, l.Info().Status)
 	lose(sign)
@@ -128,27 +128,27 @@ func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 	lose(replace)
 	require.NoError(t, l.Set(t.Context(), "run", []byte("saved")))
 	lose(replace)
-	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
-		Waiting: []checkpoint.WaitPoint{{ID: "q"}}, Children: []checkpoint.ChildRun{{ID: "child"}}}))
+	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting,
+		Waiting: []runs.Question{{ID: "q"}}, Children: []runs.Child{{ID: "child"}}}))
 	lose(replace)
-	require.NoError(t, s.Answer(t.Context(), "run", checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{Point: "q", Data: []byte("yes")}))
 	lose(replace)
-	require.NoError(t, s.Stop(t.Context(), "run", checkpoint.StopRequest{Reason: "lunch"}))
+	require.NoError(t, s.Stop(t.Context(), "run", runs.StopRequest{Reason: "lunch"}))
 	lose(replace)
 	require.NoError(t, s.Continue(t.Context(), "run"))
 	began := time.Now()
 	lose(lock)
-	l, err = s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
+	l, err = s.Acquire(t.Context(), "run", runs.LeaseRequest{})
 	require.NoError(t, err)
 	require.Less(t, time.Since(began), lockTime/2, "it waited for itself")
 	lose(replace)
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.NoError(t, err)
 
 	records, err := whole.ReadRecords(t.Context(), "run")
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("a"), []byte("b"), []byte("c")}, records)
-	answers, err := l.Answers(t.Context())
+	answers, err := l.Replies(t.Context())
 	require.NoError(t, err)
 	require.Len(t, answers, 1)
 	lose(remove)
@@ -181,7 +181,7 @@ func TestStore_AcknowledgesNoOtherRecord(t *testing.T) {
 	s, whole, p := newCutStore(t)
 	s.patience = 1
 	noRetry := newStoreOf(t, &redis.Options{Addr: p.Address(), MaxRetries: -1}, Config{Prefix: whole.root, Patience: 1})
-	l, err := noRetry.Acquire(t.Context(), "run", checkpoint.LeaseRequest{TTL: time.Hour, Create: &checkpoint.NewRun{}})
+	l, err := noRetry.Acquire(t.Context(), "run", runs.LeaseRequest{TTL: time.Hour, Create: &runs.Spec{}})
 	require.NoError(t, err)
 	unclear := func(record string) {
 		t.Helper()
@@ -213,18 +213,18 @@ func TestStore_SaysThatTheServerIsAway(t *testing.T) {
 	defer os.RemoveAll(own.dir)
 	s := newStore(t, own)
 	s.patience = 50 * time.Millisecond
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Create: &runs.Spec{}})
 	require.NoError(t, err)
 	own.kill()
 	for doing, call := range map[string]func(ctx context.Context) error{
 		"get":    func(ctx context.Context) error { _, _, err := s.Get(ctx, "run"); return err },
 		"append": func(ctx context.Context) error { return l.AppendRecord(ctx, "run", []byte("a")) },
 		"settle": func(ctx context.Context) error {
-			return l.Settle(ctx, checkpoint.Settlement{Status: checkpoint.Failed})
+			return l.Settle(ctx, runs.Settlement{Status: runs.Failed})
 		},
-		"list": func(ctx context.Context) error { _, err := s.Count(ctx, checkpoint.Query{}); return err },
+		"list": func(ctx context.Context) error { _, err := s.Count(ctx, runs.Query{}); return err },
 		"acquire": func(ctx context.Context) error {
-			_, err := s.AcquireDue(ctx, checkpoint.LeaseRequest{}, checkpoint.Due{})
+			_, err := s.AcquireDue(ctx, runs.LeaseRequest{}, runs.Due{})
 			return err
 		},
 	} {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // lease is a run that this process holds.
@@ -142,7 +142,7 @@ func (l *lease) forget(ctx context.Context, r *row) error {
 	return err
 }
 
-func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err error) {
+func (l *lease) Replies(ctx context.Context) (answers []runs.Reply, err error) {
 	r, _, err := l.store.read(ctx, l.ID())
 	switch {
 	case err != nil:
@@ -154,7 +154,7 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 }
 
 // Settle saves the outcome of the run and gives the lease back.
-func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
+func (l *lease) Settle(ctx context.Context, end runs.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), end); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 			return c, err
 		}
 		r.Run.Bytes += int64(len(r.Result) - result)
-		c = change{dropSteps: end.DropRecords, setCheckpoint: end.Checkpoint, dropped: end.Status == checkpoint.Done}
+		c = change{dropSteps: end.DropRecords, setCheckpoint: end.Checkpoint, dropped: end.Status == runs.Done}
 		if c.setCheckpoint != nil || c.dropped {
 			before, err := l.store.checkpointSize(ctx, l.ID())
 			if err != nil {
@@ -189,7 +189,7 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 		}
 		return c, nil
 	})
-	if err == nil || errors.Is(err, checkpoint.ErrLeaseLost) {
+	if err == nil || errors.Is(err, runs.ErrLeaseLost) {
 		l.Abandon()
 	}
 	return err

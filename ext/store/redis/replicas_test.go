@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // replicated starts a server and a replica of it, and waits until the replica follows.
@@ -45,7 +45,7 @@ func TestReplicas_HaveWhatACallHasReturned(t *testing.T) {
 	primary, replica := replicated(t)
 	conf := Config{Prefix: "shared", Replicas: 1}
 	s := newStoreOf(t, &redis.Options{Network: "unix", Addr: primary.socket()}, conf)
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{TTL: time.Hour, Create: &checkpoint.NewRun{}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{TTL: time.Hour, Create: &runs.Spec{}})
 	require.NoError(t, err)
 	const records = 300
 	for i := range records {
@@ -61,7 +61,7 @@ func TestReplicas_HaveWhatACallHasReturned(t *testing.T) {
 	kept, err := after.ReadRecords(t.Context(), "run")
 	require.NoError(t, err)
 	require.Len(t, kept, records)
-	next, err := after.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Steal: true})
+	next, err := after.Acquire(t.Context(), "run", runs.LeaseRequest{Steal: true})
 	require.NoError(t, err)
 	require.Greater(t, next.Token(), l.Token())
 }
@@ -72,7 +72,7 @@ func TestReplicas_ThatDoNotFollowAreWaitedFor(t *testing.T) {
 	primary, replica := replicated(t)
 	s := newStoreOf(t, &redis.Options{Network: "unix", Addr: primary.socket()},
 		Config{Replicas: 1, Patience: 100 * time.Millisecond})
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{TTL: time.Hour, Create: &checkpoint.NewRun{}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{TTL: time.Hour, Create: &runs.Spec{}})
 	require.NoError(t, err)
 	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte("a")))
 	require.NoError(t, replica.process.Process.Signal(syscall.SIGSTOP))

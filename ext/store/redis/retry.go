@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // ErrUnavailable is matched by the error of a call that could not be made: the server was out of reach, or could not
@@ -27,7 +27,7 @@ func try[T any, C interface{ Result() (T, error) }](ctx context.Context, s *Stor
 		result, err := ask().Result()
 		if err == nil || !mayPass(err) {
 			if isFull(err) {
-				err = fmt.Errorf("%w: %w", checkpoint.ErrStoreFull, err)
+				err = fmt.Errorf("%w: %w", runs.ErrFull, err)
 			}
 			return result, err
 		}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // row is the row of a run as it was read. What signs of life change is in fields of its own (see sign).
@@ -83,10 +83,10 @@ func (s *Store) readRow(id string, values []any) (r *row, version string) {
 	case err == nil:
 		decoded, err = storekit.DecodeRow(whole)
 	default:
-		err = fmt.Errorf("%w: it, or a field beside it: %w", checkpoint.ErrBadRow, err)
+		err = fmt.Errorf("%w: it, or a field beside it: %w", runs.ErrUnreadable, err)
 	}
 	if err == nil {
-		err = decoded.CheckMoved(storekit.Moved{Life: number(11), Status: checkpoint.Status(text(8)), Attempts: int(number(7)),
+		err = decoded.CheckMoved(storekit.Moved{Life: number(11), Status: runs.Status(text(8)), Attempts: int(number(7)),
 			Steps: int(number(5)), Expires: at(number(9))})
 	}
 	if err == nil {
@@ -108,7 +108,7 @@ func (s *Store) readRow(id string, values []any) (r *row, version string) {
 		run.LeaseUntil = at(number(4))
 	}
 	run.Steps, run.Bytes, run.Attempts = int(number(5)), number(6), int(number(7))
-	run.Status, run.Expires, run.Updated = checkpoint.Status(text(8)), at(number(9)), at(number(10))
+	run.Status, run.Expires, run.Updated = runs.Status(text(8)), at(number(9)), at(number(10))
 	r.life = number(11)
 	return r, version
 }
@@ -257,7 +257,7 @@ func (s *Store) update(
 }
 
 // askedAgain notes at which question a run that exists is waited for.
-func (s *Store) askedAgain(ctx context.Context, child checkpoint.ChildRun) error {
+func (s *Store) askedAgain(ctx context.Context, child runs.Child) error {
 	return s.update(ctx, "submit", child.ID, func(r *row, _ time.Time) (*row, change, error) {
 		if r == nil || !r.AskedAgain(child.Run) { // or it was removed meanwhile
 			return nil, change{}, nil
@@ -271,7 +271,7 @@ func (s *Store) doOthers(ctx context.Context, r *row) error {
 	ctx = context.WithoutCancel(ctx)
 	for _, child := range r.Todo.Children {
 		_, err := s.Submit(ctx, child.ID, child.Run)
-		if errors.Is(err, checkpoint.ErrRunExists) {
+		if errors.Is(err, runs.ErrExists) {
 			err = s.askedAgain(ctx, child)
 		}
 		if err != nil {
@@ -279,9 +279,9 @@ func (s *Store) doOthers(ctx context.Context, r *row) error {
 		}
 	}
 	if a := r.Todo.Answer; a != nil {
-		err := s.Answer(ctx, r.Todo.Parent, *a)
-		var state *checkpoint.RunError
-		if err != nil && !errors.As(err, &state) && !errors.Is(err, checkpoint.ErrNotFound) {
+		err := s.Reply(ctx, r.Todo.Parent, *a)
+		var state *runs.Error
+		if err != nil && !errors.As(err, &state) && !errors.Is(err, runs.ErrNotFound) {
 			return err // otherwise it does not wait any more
 		}
 	}

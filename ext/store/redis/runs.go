@@ -12,8 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // next is a token greater than all before.
@@ -23,7 +23,7 @@ func (s *Store) next(ctx context.Context) (uint64, error) {
 }
 
 // make makes the row of a new run.
-func (s *Store) make(ctx context.Context, id string, n checkpoint.NewRun, now time.Time) (*row, change, error) {
+func (s *Store) make(ctx context.Context, id string, n runs.Spec, now time.Time) (*row, change, error) {
 	born, err := s.next(ctx)
 	if err != nil {
 		return nil, change{}, storekit.FailedOnce("submit", id, err)
@@ -46,7 +46,7 @@ func (s *Store) make(ctx context.Context, id string, n checkpoint.NewRun, now ti
 }
 
 // Submit makes a run that is ready.
-func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (info checkpoint.RunInfo, err error) {
+func (s *Store) Submit(ctx context.Context, id string, run runs.Spec) (info runs.Info, err error) {
 	if run.Key != "" {
 		release, err := s.lock(ctx, run.Key)
 		if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (i
 	err = s.update(ctx, "submit", id, func(r *row, now time.Time) (*row, change, error) {
 		if r != nil {
 			info = r.Info()
-			return nil, change{}, r.Refuse(checkpoint.ErrRunExists)
+			return nil, change{}, r.Refuse(runs.ErrExists)
 		}
 		made, c, err := s.make(ctx, id, run, now)
 		if err == nil && run.Alone {
@@ -75,12 +75,12 @@ func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (i
 }
 
 // Acquire takes a run.
-func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (s *Store) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (runs.Lease, error) {
 	return s.acquire(ctx, id, req, false)
 }
 
 // acquire takes a run, or with due only one that is due.
-func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequest, due bool) (checkpoint.Lease, error) {
+func (s *Store) acquire(ctx context.Context, id string, req runs.LeaseRequest, due bool) (runs.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, storekit.FailedOnce("acquire", id, err)
 	}
@@ -109,7 +109,7 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 			}
 		}
 		if _, is := r.DueAt(now); due && !is {
-			return nil, c, checkpoint.ErrNothingDue
+			return nil, c, runs.ErrNothingDue
 		}
 		if other, err := s.inFront(ctx, r, now); err != nil || other != nil {
 			if err == nil {
@@ -140,7 +140,7 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 }
 
 // keyOf is the key of a run that is to be taken.
-func (s *Store) keyOf(ctx context.Context, id string, req checkpoint.LeaseRequest) (string, error) {
+func (s *Store) keyOf(ctx context.Context, id string, req runs.LeaseRequest) (string, error) {
 	r, _, err := s.read(ctx, id)
 	switch {
 	case err != nil:
@@ -219,8 +219,8 @@ const mostDue = 256
 // AcquireDue takes the run that is due for longest. Of more than 256 that are due, priorities count among those that
 // are due for longest. A run that cannot be read is passed over; its error is returned when nothing else is due, once a
 // minute.
-func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
-	bad := checkpoint.ErrNothingDue
+func (s *Store) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
+	bad := runs.ErrNothingDue
 	for offset := int64(0); ; {
 		now, err := s.now(ctx)
 		if err != nil {
@@ -242,11 +242,11 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 				continue
 			}
 			l, err := s.acquire(ctx, r.Run.ID, req, true)
-			if errors.Is(err, storekit.ErrBadRow) { // since it was read
+			if errors.Is(err, runs.ErrUnreadable) { // since it was read
 				continue
 			}
-			if err == nil || !errors.Is(err, checkpoint.ErrNothingDue) && !errors.Is(err, checkpoint.ErrRunBusy) &&
-				!errors.Is(err, checkpoint.ErrNotFound) {
+			if err == nil || !errors.Is(err, runs.ErrNothingDue) && !errors.Is(err, runs.ErrBusy) &&
+				!errors.Is(err, runs.ErrNotFound) {
 				return l, err
 			}
 		}
@@ -259,7 +259,7 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 
 // dueAmong reads rows that the index says are due, and returns those that are, in the order in which they are to be
 // taken, and those that cannot be read, and how many the index keeps. It corrects the index for the others.
-func (s *Store) dueAmong(ctx context.Context, seen []redis.Z, due checkpoint.Due, now time.Time) (found []*row, kept int64, err error) {
+func (s *Store) dueAmong(ctx context.Context, seen []redis.Z, due runs.Due, now time.Time) (found []*row, kept int64, err error) {
 	ids := make([]string, len(seen))
 	for i, m := range seen {
 		ids[i] = m.Member.(string)
@@ -326,13 +326,13 @@ func (s *Store) transition(ctx context.Context, doing, id string, do func(r *row
 }
 
 // Answer answers questions of a run.
-func (s *Store) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
-	return s.transition(ctx, "answer", id, func(r *row, now time.Time) error { return r.Row.Answer(answers, now) })
+func (s *Store) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	return s.transition(ctx, "answer", id, func(r *row, now time.Time) error { return r.Row.Reply(answers, now) })
 }
 
 // Stop asks the holder of a run to stop it, and pauses it if no process holds it. A holder in this process gets the
 // request at once, another one within storekit.StopPoll.
-func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+func (s *Store) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	err := s.transition(ctx, "stop", id, func(r *row, now time.Time) error { return r.Row.Stop(how, s.retention, now) })
 	if err == nil {
 		s.stops.Look(ctx, s.runKey(id))
@@ -346,7 +346,7 @@ func (s *Store) Continue(ctx context.Context, id string) error {
 }
 
 // Inspect returns what is known of a run. What follows from its last change for other runs has happened then.
-func (s *Store) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error) {
+func (s *Store) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
 	r, _, err := s.read(ctx, id)
 	for err == nil && r != nil && r.Todo != nil {
 		if err = s.doOthers(ctx, r); err == nil || errors.Is(err, errChanged) {
@@ -354,7 +354,7 @@ func (s *Store) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, boo
 		}
 	}
 	if err != nil || r == nil {
-		return checkpoint.RunInfo{}, false, storekit.FailedOnce("inspect", id, err)
+		return runs.Info{}, false, storekit.FailedOnce("inspect", id, err)
 	}
 	return r.Info(), true, nil
 }
@@ -369,16 +369,16 @@ func (s *Store) Result(ctx context.Context, id string) ([]byte, error) {
 }
 
 // List yields the runs that there are when the loop begins. It reads all of them.
-func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+func (s *Store) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	return storekit.List(ctx, q, s.find)
 }
 
 // Count counts runs by status. It reads all of them.
-func (s *Store) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+func (s *Store) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
 	return storekit.Count(ctx, q, s.find)
 }
 
-func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoint.RunInfo, err error) {
+func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []runs.Info, err error) {
 	ids, err := s.ids(ctx)
 	for chunk := range slices.Chunk(ids, 500) {
 		rows, err := s.readAll(ctx, chunk)
@@ -443,7 +443,7 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *ro
 }
 
 // Sweep removes runs that have expired, and has the indexes of some more runs say what their rows do.
-func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
+func (s *Store) Sweep(ctx context.Context, limit int) (swept runs.Swept, err error) {
 	if err := s.mendSome(ctx); err != nil {
 		return swept, storekit.FailedOnce("sweep", "", err)
 	}
@@ -497,10 +497,10 @@ func (s *Store) sweepOne(ctx context.Context, id string, now time.Time) (removed
 }
 
 // readStop reads a request to stop.
-func readStop(text string) (*checkpoint.StopRequest, error) {
+func readStop(text string) (*runs.StopRequest, error) {
 	if text == "" {
 		return nil, nil
 	}
-	stop := new(checkpoint.StopRequest)
+	stop := new(runs.StopRequest)
 	return stop, json.Unmarshal([]byte(text), stop)
 }

@@ -16,8 +16,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // Config configures a [Store].
@@ -27,7 +27,7 @@ type Config struct {
 	// Prefix begins all keys. The default is "weft".
 	Prefix string
 	// Retention is the time for which runs are kept.
-	Retention checkpoint.Retention
+	Retention runs.Retention
 	// Patience is for how long a call is tried when the server is out of reach. The default is a minute. How long an
 	// attempt takes is for the client to bound: see its ReadTimeout.
 	Patience time.Duration
@@ -40,13 +40,13 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Store is a checkpoint.RunStore in Redis. Use New.
+// Store is a runs.Store in Redis. Use New.
 type Store struct {
 	client    redis.UniversalClient
 	root      string
 	tenant    string
 	prefix    string
-	retention checkpoint.Retention
+	retention runs.Retention
 	patience  time.Duration
 	replicas  int
 	// passedOver are runs, by the keys of their rows, that cannot be read.
@@ -55,7 +55,7 @@ type Store struct {
 	stops *storekit.StopWatch[string, *lease]
 }
 
-var _ checkpoint.RunStore = (*Store)(nil)
+var _ runs.Store = (*Store)(nil)
 
 // New makes a store of the tenant "". It fails if the server does not answer.
 func New(ctx context.Context, conf Config) (*Store, error) {
@@ -234,7 +234,7 @@ func (s *Store) ReadRecordsFrom(ctx context.Context, id string, from int) ([][]b
 	records := make([][]byte, len(texts))
 	for i, t := range texts {
 		if records[i], err = storekit.CheckSum([]byte(t), placeOf(id), recordKind); err != nil {
-			return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", from+i+1, id, checkpoint.ErrJournalDamaged, err)
+			return nil, fmt.Errorf("record %d in the journal of run %q: %w: %w", from+i+1, id, runs.ErrDamaged, err)
 		}
 	}
 	return records, nil
@@ -247,11 +247,11 @@ func (s *Store) RemoveRecords(ctx context.Context, id string) error {
 }
 
 // ListCheckPoints yields the IDs that begin with a prefix and have a checkpoint or a journal, in their order.
-func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[checkpoint.Info, error] {
-	return func(yield func(checkpoint.Info, error) bool) {
+func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[runs.Listed, error] {
+	return func(yield func(runs.Listed, error) bool) {
 		ids, err := s.ids(ctx)
 		if err != nil {
-			yield(checkpoint.Info{}, storekit.Failed("list", prefix, err))
+			yield(runs.Listed{}, storekit.Failed("list", prefix, err))
 			return
 		}
 		slices.Sort(ids)
@@ -271,7 +271,7 @@ func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[ch
 }
 
 // saved is the time at which something was written last of which there is a checkpoint or a journal.
-func (s *Store) saved(ctx context.Context, id string) (info checkpoint.Info, exists bool, err error) {
+func (s *Store) saved(ctx context.Context, id string) (info runs.Listed, exists bool, err error) {
 	var has *redis.BoolCmd
 	var steps *redis.IntCmd
 	var times *redis.SliceCmd
@@ -289,7 +289,7 @@ func (s *Store) saved(ctx context.Context, id string) (info checkpoint.Info, exi
 			last = max(last, at)
 		}
 	}
-	return checkpoint.Info{ID: id, Modified: time.UnixMicro(last)}, true, nil
+	return runs.Listed{ID: id, Modified: time.UnixMicro(last)}, true, nil
 }
 
 // ids are all that may have something.
@@ -297,5 +297,5 @@ func (s *Store) ids(ctx context.Context) ([]string, error) {
 	return try(ctx, s, func() *redis.StringSliceCmd { return s.client.ZRange(ctx, s.idsKey(), 0, -1) })
 }
 
-// EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
+// EventRetention is for how long the events of a run stay after its end: see runs.Retention.
 func (s *Store) EventRetention() time.Duration { return s.retention.ForEvents() }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestStore_Conforms(t *testing.T) {
@@ -27,8 +28,8 @@ func TestStore_Conforms(t *testing.T) {
 // Rule distributed/T3.
 func TestTenant_SeesItsOwn(t *testing.T) {
 	s := newStore(t, nil)
-	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return s.Tenant(name) })
-	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return checkpoint.Scope(s.Tenant("scoped"), name) })
+	checkpointtest.Tenants(t, func(name string) runs.Store { return s.Tenant(name) })
+	checkpointtest.Tenants(t, func(name string) runs.Store { return checkpoint.Scope(s.Tenant("scoped"), name) })
 }
 
 func TestStore_CanBeSealedAgain(t *testing.T) { checkpointtest.Reseal(t, newStore(t, nil)) }
@@ -37,10 +38,10 @@ func TestStore_CanBeSealedAgain(t *testing.T) { checkpointtest.Reseal(t, newStor
 func TestTodo_IsReadAsItWasWritten(t *testing.T) {
 	at := time.UnixMicro(1_700_000_000_000_001)
 	for _, want := range []todo{{}, {Parent: "p\xff\x00é"}, {
-		Children: []checkpoint.ChildRun{{ID: "c\xfe", Run: checkpoint.NewRun{Agent: "a", Queue: "q", Parent: "p", ParentPoint: "\xff", Key: "k",
+		Children: []runs.Child{{ID: "c\xfe", Run: runs.Spec{Agent: "a", Queue: "q", Parent: "p", ParentPoint: "\xff", Key: "k",
 			Tags: map[string]string{"t\xff": "v"}, Priority: 3, NotBefore: at, Deadline: at, Build: "b", Trace: "t",
 			Records: [][]byte{{0, 255}, {}}}}, {ID: "d"}},
-		Parent: "p", Answer: &checkpoint.Answer{Point: "q\xff", Data: []byte{1, 255}, By: "ana", At: at},
+		Parent: "p", Answer: &runs.Reply{Point: "q\xff", Data: []byte{1, 255}, By: "ana", At: at},
 	}} {
 		data, err := want.encode()
 		require.NoError(t, err)
@@ -51,8 +52,8 @@ func TestTodo_IsReadAsItWasWritten(t *testing.T) {
 }
 
 func FuzzDecodeTodo(f *testing.F) {
-	whole, err := (&todo{Children: []checkpoint.ChildRun{{ID: "c", Run: checkpoint.NewRun{Records: [][]byte{{0}}}}},
-		Answer: &checkpoint.Answer{Point: "q"}}).encode()
+	whole, err := (&todo{Children: []runs.Child{{ID: "c", Run: runs.Spec{Records: [][]byte{{0}}}}},
+		Answer: &runs.Reply{Point: "q"}}).encode()
 	require.NoError(f, err)
 	f.Add(whole)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -83,16 +84,16 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 func TestAcquireDue_ARunThatCannotBeReadIsInFrontOfItsKey(t *testing.T) {
 	s := newStore(t, nil)
 	for _, id := range []string{"damaged", "behind"} {
-		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: "k"})
+		_, err := s.Submit(t.Context(), id, runs.Spec{Key: "k"})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.client.HSet(t.Context(), s.runKey("damaged"), "row", `{"v":99}`).Err())
-	_, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.ErrorIs(t, err, checkpoint.ErrBadRow)
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.ErrorIs(t, err, checkpoint.ErrNothingDue)
+	_, err := s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+	require.ErrorIs(t, err, runs.ErrUnreadable)
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+	require.ErrorIs(t, err, runs.ErrNothingDue)
 	require.NoError(t, s.Remove(t.Context(), "damaged", false))
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.NoError(t, err)
 }
 
@@ -123,9 +124,9 @@ func TestStore_RefusesValuesThatWereDamaged(t *testing.T) {
 	require.NoError(t, s.client.HSet(t.Context(), s.runKey("damaged"), "checkpoint", other).Err())
 	require.NoError(t, s.client.LSet(t.Context(), s.stepsKey("damaged"), 0, "recorD    ").Err())
 	_, _, err = s.Get(t.Context(), "damaged")
-	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	require.ErrorIs(t, err, runs.ErrUnreadable)
 	_, err = s.ReadRecords(t.Context(), "damaged")
-	require.ErrorIs(t, err, checkpoint.ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 }
 
 // delayed is a client that is some way from its server.
@@ -167,20 +168,20 @@ func TestSweep_MendsIndexesFromTheRows(t *testing.T) {
 		if id == "other" {
 			key = ""
 		}
-		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: key})
+		_, err := s.Submit(t.Context(), id, runs.Spec{Key: key})
 		require.NoError(t, err)
 	}
-	l, err := s.Acquire(t.Context(), "other", checkpoint.LeaseRequest{})
+	l, err := s.Acquire(t.Context(), "other", runs.LeaseRequest{})
 	require.NoError(t, err)
-	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, Keep: time.Millisecond}))
+	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Done, Keep: time.Millisecond}))
 	require.NoError(t, s.client.Del(t.Context(), s.dueKey(), s.expiresKey(), s.keyKey("k")).Err())
 	require.Eventually(t, func() bool {
 		swept, err := s.Sweep(t.Context(), 10)
 		return err == nil && swept.Runs == 1
 	}, 10*time.Second, time.Millisecond)
-	taken, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	taken, err := s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.NoError(t, err)
 	require.Equal(t, "first", taken.Info().ID)
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.ErrorIs(t, err, checkpoint.ErrNothingDue, "the second one of the key waits for the first one")
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+	require.ErrorIs(t, err, runs.ErrNothingDue, "the second one of the key waits for the first one")
 }

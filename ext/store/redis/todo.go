@@ -3,15 +3,15 @@ package redis
 import (
 	"encoding/json"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/runs"
 )
 
 // todo holds the changes that other runs still need.
 type todo struct {
-	Children []checkpoint.ChildRun
+	Children []runs.Child
 	Parent   string
-	Answer   *checkpoint.Answer
+	Answer   *runs.Reply
 }
 
 // savedTodo is a todo as it is written. Names may have any bytes (storekit.Escape); larger parts are written as rows
@@ -31,7 +31,7 @@ func (t *todo) encode() ([]byte, error) {
 	saved := savedTodo{Parent: storekit.Escape(t.Parent)}
 	for _, child := range t.Children {
 		run := &child.Run
-		row := storekit.Row{ParentPoint: run.ParentPoint, Run: checkpoint.RunInfo{ID: child.ID, Agent: run.Agent, Queue: run.Queue,
+		row := storekit.Row{ParentPoint: run.ParentPoint, Run: runs.Info{ID: child.ID, Agent: run.Agent, Queue: run.Queue,
 			Parent: run.Parent, Key: run.Key, Tags: run.Tags, Priority: run.Priority, WakeAt: run.NotBefore, Deadline: run.Deadline,
 			Build: run.Build, Trace: run.Trace}}
 		data, err := row.Encode()
@@ -41,7 +41,7 @@ func (t *todo) encode() ([]byte, error) {
 		saved.Children = append(saved.Children, savedChild{data, run.Records})
 	}
 	if t.Answer != nil {
-		row := storekit.Row{Answers: []checkpoint.Answer{*t.Answer}}
+		row := storekit.Row{Answers: []runs.Reply{*t.Answer}}
 		data, err := row.Encode()
 		if err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func decodeTodo(data []byte) (*todo, error) {
 			return nil, err
 		}
 		i := &row.Run
-		t.Children = append(t.Children, checkpoint.ChildRun{ID: i.ID, Run: checkpoint.NewRun{Agent: i.Agent, Queue: i.Queue,
+		t.Children = append(t.Children, runs.Child{ID: i.ID, Run: runs.Spec{Agent: i.Agent, Queue: i.Queue,
 			Parent: i.Parent, ParentPoint: row.ParentPoint, Key: i.Key, Tags: i.Tags, Priority: i.Priority, NotBefore: i.WakeAt,
 			Deadline: i.Deadline, Build: i.Build, Trace: i.Trace, Records: child.Records}})
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // disturbed is a hook of a client: one command or pipeline goes wrong, as the test says.
@@ -34,7 +34,7 @@ func (d *disturbed) fail(step int) {
 	d.at, d.commands = step, 0
 }
 
-func (d *disturbed) mend() (bool, checkpoint.RunStore) {
+func (d *disturbed) mend() (bool, runs.Store) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	reached := d.at > 0 && d.commands >= d.at

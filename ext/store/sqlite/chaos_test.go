@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
 	"github.com/weftgo/weft/adk/dispatch/chaostest"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // TestChaos: see package chaostest.
@@ -27,9 +27,9 @@ func openChaos(ctx context.Context, path string) (chaostest.Opened, error) {
 	if err != nil {
 		return chaostest.Opened{}, err
 	}
-	return chaostest.Opened{Close: store.Close, Tenant: func(name string) (checkpoint.RunStore, runlog.Store, error) {
-		runs := store.Tenant(name)
-		events, err := runs.OpenEvents(ctx, sqlrun.EventsConfig{})
-		return runs, events, err
+	return chaostest.Opened{Close: store.Close, Tenant: func(name string) (runs.Store, runlog.Store, error) {
+		runStore := store.Tenant(name)
+		events, err := runStore.OpenEvents(ctx, sqlrun.EventsConfig{})
+		return runStore, events, err
 	}}, nil
 }

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/ext/store/sqlite"
+	"github.com/weftgo/weft/runs"
 )
 
 // A run that waits costs a row: it is listed for whom it waits, and answered by any process.
@@ -25,24 +25,24 @@ func Example() {
 	}
 	defer store.Close()
 
-	lease, err := store.Acquire(ctx, "order-7", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Agent: "clerk"}})
+	lease, err := store.Acquire(ctx, "order-7", runs.LeaseRequest{Create: &runs.Spec{Agent: "clerk"}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = lease.Settle(ctx, checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{
+	err = lease.Settle(ctx, runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{
 		{ID: "pay", Kind: "approval", For: []string{"ana"}, Summary: "Pay 40 €?"},
 	}})
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	for run, err := range store.List(ctx, checkpoint.Query{WaitingFor: "ana"}) {
+	for run, err := range store.List(ctx, runs.Query{WaitingFor: "ana"}) {
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(run.ID, run.Waiting[0].Summary)
 	}
-	if err := store.Answer(ctx, "order-7", checkpoint.Answer{Point: "pay", Data: []byte("true"), JSON: true}); err != nil {
+	if err := store.Reply(ctx, "order-7", runs.Reply{Point: "pay", Data: []byte("true"), JSON: true}); err != nil {
 		log.Fatal(err)
 	}
 	run, _, err := store.Inspect(ctx, "order-7")

@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/adk/runlog/runlogtest"
 	"github.com/weftgo/weft/ext/store/sqlite"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -39,7 +39,7 @@ func thinker(b testing.TB, while func()) adk.Agent {
 
 // counted is a store that counts renewals, and can be out of reach.
 type counted struct {
-	checkpoint.RunStore
+	runs.Store
 	renewals atomic.Int64
 	away     atomic.Bool
 }
@@ -53,11 +53,11 @@ func (s *counted) err() error {
 	return nil
 }
 
-func (s *counted) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
+func (s *counted) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (runs.Lease, error) {
 	if err := s.err(); err != nil {
 		return nil, err
 	}
-	l, err := s.RunStore.AcquireDue(ctx, req, due)
+	l, err := s.Store.AcquireDue(ctx, req, due)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *counted) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, d
 }
 
 type countedLease struct {
-	checkpoint.Lease
+	runs.Lease
 	store *counted
 }
 
@@ -74,9 +74,9 @@ func (l *countedLease) Renew(ctx context.Context) error {
 	return errors.Join(l.store.err(), l.ifHere(func() error { return l.Lease.Renew(ctx) }))
 }
 
-func (l *countedLease) NotifyStops(f func(checkpoint.StopRequest)) {
+func (l *countedLease) NotifyStops(f func(runs.StopRequest)) {
 	l.Lease.(interface {
-		NotifyStops(f func(checkpoint.StopRequest))
+		NotifyStops(f func(runs.StopRequest))
 	}).NotifyStops(f)
 }
 
@@ -91,16 +91,16 @@ func (l *countedLease) AppendRecord(ctx context.Context, id string, record []byt
 	return errors.Join(l.store.err(), l.ifHere(func() error { return l.Lease.AppendRecord(ctx, id, record) }))
 }
 
-func (l *countedLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
+func (l *countedLease) Settle(ctx context.Context, s runs.Settlement) error {
 	return errors.Join(l.store.err(), l.ifHere(func() error { return l.Lease.Settle(ctx, s) }))
 }
 
 // BenchmarkNumbers_InFlight: what runs cost a process that executes all of them at once, and how often their leases are
 // renewed. (N2)
 func BenchmarkNumbers_InFlight(b *testing.B) {
-	runs := 10_000
+	count := 10_000
 	if testing.Short() {
-		runs = 1000
+		count = 1000
 	}
 	usage := func() int64 {
 		runtime.GC()
@@ -111,12 +111,12 @@ func BenchmarkNumbers_InFlight(b *testing.B) {
 	for b.Loop() {
 		bare := make(chan struct{})
 		var thinking sync.WaitGroup
-		thinking.Add(runs)
+		thinking.Add(count)
 		agent := thinker(b, func() { thinking.Done(); <-bare })
 		before := usage()
 		r := adk.NewRunner(b.Context(), adk.RunnerConfig{Agent: agent})
 		var all sync.WaitGroup
-		for range runs {
+		for range count {
 			all.Go(func() {
 				for e := range r.Query(b.Context(), "go").All() {
 					if e.Err != nil {
@@ -126,15 +126,15 @@ func BenchmarkNumbers_InFlight(b *testing.B) {
 			})
 		}
 		thinking.Wait()
-		bareBytes := (usage() - before) / int64(runs)
+		bareBytes := (usage() - before) / int64(count)
 		close(bare)
 		all.Wait()
 
-		store := &counted{RunStore: open(b)}
+		store := &counted{Store: open(b)}
 		held := make(chan struct{})
-		thinking.Add(runs)
+		thinking.Add(count)
 		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(thinker(b, func() { thinking.Done(); <-held }))}})
-		for n := range runs {
+		for n := range count {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)
 		}
@@ -142,19 +142,19 @@ func BenchmarkNumbers_InFlight(b *testing.B) {
 		ctx, stop := context.WithCancel(b.Context())
 		ended := make(chan error, 1)
 		begun := time.Now()
-		go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{Slots: runs}) }()
+		go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{Slots: count}) }()
 		thinking.Wait()
-		b.ReportMetric(float64(runs)/time.Since(begun).Seconds(), "begun/s")
-		b.ReportMetric(float64((usage()-before)/int64(runs)), "B/run")
+		b.ReportMetric(float64(count)/time.Since(begun).Seconds(), "begun/s")
+		b.ReportMetric(float64((usage()-before)/int64(count)), "B/run")
 		b.ReportMetric(float64(bareBytes), "bareB/run")
 		before = store.renewals.Load()
 		time.Sleep(10 * time.Second) // a TTL is 30 seconds: each run is renewed once
 		b.ReportMetric(float64(store.renewals.Load()-before)/10, "renewals/s")
 		close(held)
-		for n := range runs {
+		for n := range count {
 			o, err := d.Wait(b.Context(), fmt.Sprint(n))
 			require.NoError(b, err)
-			require.Equal(b, checkpoint.Done, o.Status)
+			require.Equal(b, runs.Done, o.Status)
 		}
 		stop()
 		require.NoError(b, <-ended)
@@ -188,9 +188,9 @@ func awayFor() time.Duration {
 // BenchmarkNumbers_StoreOutOfReach: 500 runs whose store is away for longer than their leases last. None is lost, and how
 // long it takes until all have ended is measured from when the store is back. (N13)
 func BenchmarkNumbers_StoreOutOfReach(b *testing.B) {
-	const runs = 500
+	const many = 500
 	for b.Loop() {
-		store := &counted{RunStore: open(b)}
+		store := &counted{Store: open(b)}
 		back := make(chan struct{})
 		var begun, abandoned atomic.Int64
 		agent := calling(b, 2, func(context.Context) {
@@ -201,23 +201,23 @@ func BenchmarkNumbers_StoreOutOfReach(b *testing.B) {
 			<-back
 		})
 		d := dispatch.New(store, dispatch.Config{TTL: 3 * time.Second, Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
-		for n := range runs {
+		for n := range many {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)
 		}
 		ctx, stop := context.WithCancel(b.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{Slots: runs}) }()
-		require.Eventually(b, func() bool { return begun.Load() == runs }, time.Minute, 10*time.Millisecond)
+		go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{Slots: many}) }()
+		require.Eventually(b, func() bool { return begun.Load() == many }, time.Minute, 10*time.Millisecond)
 		store.away.Store(true)
 		time.Sleep(awayFor())
 		store.away.Store(false)
 		since := time.Now()
 		close(back)
-		for n := range runs {
+		for n := range many {
 			o, err := d.Wait(b.Context(), fmt.Sprint(n))
 			require.NoError(b, err)
-			require.Equal(b, checkpoint.Done, o.Status)
+			require.Equal(b, runs.Done, o.Status)
 		}
 		b.ReportMetric(time.Since(since).Seconds(), "recovery-s")
 		require.Zero(b, abandoned.Load(), "calls that began without a lease")
@@ -235,7 +235,7 @@ func BenchmarkNumbers_Soak(b *testing.B) {
 	}
 	for b.Loop() {
 		path := filepath.Join(b.TempDir(), "runs.db")
-		store, err := sqlite.New(b.Context(), sqlite.Config{Path: path, Retention: checkpoint.Retention{Done: time.Second}})
+		store, err := sqlite.New(b.Context(), sqlite.Config{Path: path, Retention: runs.Retention{Done: time.Second}})
 		require.NoError(b, err)
 		b.Cleanup(func() { require.NoError(b, store.Close()) })
 		made := make(chan string, 1000) // the keys of the calls of a run
@@ -268,7 +268,7 @@ func BenchmarkNumbers_Soak(b *testing.B) {
 			require.NoError(b, err)
 			o, err := d.Wait(b.Context(), fmt.Sprint(n))
 			require.NoError(b, err)
-			require.Equal(b, checkpoint.Done, o.Status)
+			require.Equal(b, runs.Done, o.Status)
 			keys := map[string]bool{}
 			for range len(made) {
 				key := <-made

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/model"
@@ -20,6 +19,7 @@ import (
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/ext/store/sqlite"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -86,17 +86,17 @@ func job(n int) dispatch.Job {
 
 // BenchmarkNumbers_Waiting measures what ten thousand runs cost that wait for an answer. (N1)
 func BenchmarkNumbers_Waiting(b *testing.B) {
-	const runs = 10_000
+	const many = 10_000
 	for b.Loop() {
 		path := filepath.Join(b.TempDir(), "runs.db")
 		store := openAt(b, path)
 		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(stepper(b, 1, true))}})
-		for n := range runs {
+		for n := range many {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)
 			o, err := d.Stretch(b.Context(), fmt.Sprint(n))
 			require.NoError(b, err)
-			require.Equal(b, checkpoint.Waiting, o.Status)
+			require.Equal(b, runs.Waiting, o.Status)
 		}
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -114,11 +114,11 @@ func BenchmarkNumbers_Waiting(b *testing.B) {
 		require.NoError(b, <-ended)
 		info, err := os.Stat(path)
 		require.NoError(b, err)
-		b.ReportMetric(float64(info.Size())/runs, "storeB/run")
+		b.ReportMetric(float64(info.Size())/many, "storeB/run")
 
 		begun := time.Now()
 		n := 0
-		for _, err := range d.List(b.Context(), checkpoint.Query{Status: []checkpoint.Status{checkpoint.Waiting}, Limit: 50}) {
+		for _, err := range d.List(b.Context(), runs.Query{Status: []runs.Status{runs.Waiting}, Limit: 50}) {
 			require.NoError(b, err)
 			n++
 		}
@@ -127,12 +127,12 @@ func BenchmarkNumbers_Waiting(b *testing.B) {
 		waiting, _, err := d.Inspect(b.Context(), "7")
 		require.NoError(b, err)
 		begun = time.Now()
-		answer, err := adk.EncodeAnswer(waiting.Waiting[0].ID, adk.JSONAnswer("true"))
+		answer, err := adk.EncodeAnswer(waiting.Waiting[0].ID, runs.JSONReply("true"))
 		require.NoError(b, err)
-		require.NoError(b, d.Answer(b.Context(), "7", answer))
+		require.NoError(b, d.Reply(b.Context(), "7", answer))
 		o, err := d.Stretch(b.Context(), "7")
 		require.NoError(b, err)
-		require.Equal(b, checkpoint.Done, o.Status)
+		require.Equal(b, runs.Done, o.Status)
 		b.ReportMetric(float64(time.Since(begun).Microseconds())/1000, "resume-ms")
 	}
 }
@@ -148,7 +148,7 @@ func BenchmarkNumbers_Run(b *testing.B) {
 			require.NoError(b, err)
 			o, err := d.Stretch(b.Context(), fmt.Sprint(n))
 			require.NoError(b, err)
-			require.Equal(b, checkpoint.Done, o.Status)
+			require.Equal(b, runs.Done, o.Status)
 			n++
 		}
 		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "runs/s")
@@ -180,7 +180,7 @@ func BenchmarkNumbers_Resume(b *testing.B) {
 				dying, die := context.WithCancel(b.Context())
 				left := steps
 				d := dispatch.New(store, dispatch.Config{TTL: time.Second, Agents: dispatch.Agents{"a": dispatch.Runs(agent)},
-					OnEvent: func(_ context.Context, _ checkpoint.RunInfo, e *adk.AgentEvent) {
+					OnEvent: func(_ context.Context, _ runs.Info, e *adk.AgentEvent) {
 						if m := e.Output; m != nil && m.MessageOutput != nil && m.MessageOutput.Role == schema.Tool {
 							if left--; left == 0 {
 								die()
@@ -193,7 +193,7 @@ func BenchmarkNumbers_Resume(b *testing.B) {
 				begun := time.Now()
 				o, err := d.Stretch(b.Context(), id)
 				require.NoError(b, err)
-				require.Equal(b, checkpoint.Done, o.Status, "%v", o.Err)
+				require.Equal(b, runs.Done, o.Status, "%v", o.Err)
 				continued += time.Since(begun)
 				n++
 			}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/runs"
 )
 
 // The tests of several processes run this test binary again, with the file and what to do in its environment.
@@ -41,7 +41,7 @@ func TestProcess_Child(t *testing.T) {
 	case "work":
 		checkpointtest.Work(t, s.Store)
 	case "begin":
-		_, err := s.Submit(t.Context(), fmt.Sprint(os.Getpid()), checkpoint.NewRun{})
+		_, err := s.Submit(t.Context(), fmt.Sprint(os.Getpid()), runs.Spec{})
 		require.NoError(t, err)
 	case "append":
 		for i := 0; ; i++ {
@@ -78,9 +78,9 @@ func TestProcesses_StartAtOnce(t *testing.T) {
 	s, err := Open(t.Context(), file)
 	require.NoError(t, err)
 	defer s.Close()
-	counts, err := s.Count(t.Context(), checkpoint.Query{})
+	counts, err := s.Count(t.Context(), runs.Query{})
 	require.NoError(t, err)
-	require.EqualValues(t, processes, counts[checkpoint.Ready])
+	require.EqualValues(t, processes, counts[runs.Ready])
 }
 
 // TestProcess_KilledWhileItAppends: what was acknowledged is there.

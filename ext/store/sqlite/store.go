@@ -11,8 +11,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/runs"
 )
 
 // Config configures a [Store].
@@ -25,7 +25,7 @@ type Config struct {
 	// [Migrate] does that.
 	NoMigrate bool
 	// Retention is the time for which runs are kept.
-	Retention checkpoint.Retention
+	Retention runs.Retention
 	// BusyTimeout is the time for which a call waits for another process that writes. The default is 10 seconds. A call
 	// that had to wait longer is tried again, for Patience in all, the default of which is a minute; then its error matches
 	// sqlrun.ErrUnavailable.
@@ -34,7 +34,7 @@ type Config struct {
 	Now string
 }
 
-// Store is a checkpoint.RunStore in an SQLite file. Use New or Open.
+// Store is a runs.Store in an SQLite file. Use New or Open.
 //
 // What it offers beside that is documented at sqlrun.Store, among it:
 //
@@ -47,7 +47,7 @@ type Store struct {
 	writes, reads *sql.DB
 }
 
-var _ checkpoint.RunStore = (*Store)(nil)
+var _ runs.Store = (*Store)(nil)
 
 // Open opens a file with the defaults.
 func Open(ctx context.Context, path string) (*Store, error) { return New(ctx, Config{Path: path}) }

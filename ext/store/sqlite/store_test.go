@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun/sqlruntest"
+	"github.com/weftgo/weft/runs"
 )
 
 func newStore(t testing.TB) *Store {
@@ -86,7 +87,7 @@ func TestStore_BusyForTooLongIsUnavailable(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	require.NoError(t, s.Set(t.Context(), "id", []byte("old")))
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Create: &runs.Spec{}})
 	require.NoError(t, err)
 
 	other, err := Open(t.Context(), path)
@@ -110,7 +111,7 @@ func TestStore_BusyForTooLongIsUnavailable(t *testing.T) {
 // TestStore_ClosedFails: and does not try for a minute.
 func TestStore_ClosedFails(t *testing.T) {
 	s := newStore(t)
-	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+	l, err := s.Acquire(t.Context(), "run", runs.LeaseRequest{Create: &runs.Spec{}})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	require.Error(t, s.Set(t.Context(), "id", nil))
@@ -139,12 +140,12 @@ func TestStop_ReachesTheHolderOfARun(t *testing.T) {
 func TestStore_RefusesWhatWasDamaged(t *testing.T) {
 	s := newStore(t)
 	for _, id := range []string{"whole", "damaged"} {
-		l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+		l, err := s.Acquire(t.Context(), id, runs.LeaseRequest{Create: &runs.Spec{}})
 		require.NoError(t, err)
 		require.NoError(t, l.AppendRecord(t.Context(), id, []byte("record of "+id)))
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte("checkpoint of " + id),
-			Waiting: []checkpoint.WaitPoint{{ID: "q", Kind: "question"}}}))
-		require.NoError(t, s.Answer(t.Context(), id, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Checkpoint: []byte("checkpoint of " + id),
+			Waiting: []runs.Question{{ID: "q", Kind: "question"}}}))
+		require.NoError(t, s.Reply(t.Context(), id, runs.Reply{Point: "q", Data: []byte("yes")}))
 	}
 	for _, values := range []string{
 		`UPDATE weft_steps SET data = CAST(replace(CAST(data AS TEXT), 'record of damaged', 'record of dAmaged') AS BLOB)`,
@@ -155,17 +156,17 @@ func TestStore_RefusesWhatWasDamaged(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err := s.ReadRecords(t.Context(), "damaged")
-	require.ErrorIs(t, err, checkpoint.ErrJournalDamaged)
+	require.ErrorIs(t, err, runs.ErrDamaged)
 	require.ErrorContains(t, err, `record 1 in the journal of run "damaged"`)
 	_, _, err = s.Get(t.Context(), "damaged")
-	require.ErrorIs(t, err, checkpoint.ErrBadRow)
-	_, err = s.Acquire(t.Context(), "damaged", checkpoint.LeaseRequest{})
-	require.ErrorIs(t, err, checkpoint.ErrBadRow)
-	l, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.ErrorIs(t, err, runs.ErrUnreadable)
+	_, err = s.Acquire(t.Context(), "damaged", runs.LeaseRequest{})
+	require.ErrorIs(t, err, runs.ErrUnreadable)
+	l, err := s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 	require.NoError(t, err)
 	require.Equal(t, "whole", l.Info().ID)
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+	require.ErrorIs(t, err, runs.ErrUnreadable)
 	require.NoError(t, s.Remove(t.Context(), "damaged", false))
 }
 
@@ -188,11 +189,11 @@ func TestSettle_RemovesWhatHasExpired(t *testing.T) {
 	of := newStore(t)
 	settle := func(id string, sweepEvery time.Duration) *sqlrun.Store {
 		s, err := sqlrun.New(t.Context(), sqlrun.Config{DB: of.writes, Reads: of.reads, Dialect: Dialect(), SweepEvery: sweepEvery,
-			Retention: checkpoint.Retention{Done: time.Millisecond}})
+			Retention: runs.Retention{Done: time.Millisecond}})
 		require.NoError(t, err)
-		l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+		l, err := s.Acquire(t.Context(), id, runs.LeaseRequest{Create: &runs.Spec{}})
 		require.NoError(t, err)
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done}))
+		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Done}))
 		return s
 	}
 	s := settle("first", -1)

@@ -21,12 +21,12 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/ext/store/sqlite"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -192,7 +192,7 @@ func TestTakeover_OfALifeThatStandsStill(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
-	var runs atomic.Int64
+	var all atomic.Int64
 	adktest.Explore(t.Context(), t, adktest.Exploration[*schema.Message]{
 		Query: "Pay.", Durability: adk.EveryStep, TakeOver: true, Boundaries: 3,
 		Agent: func(p *adktest.Probe[*schema.Message]) adk.Agent {
@@ -204,13 +204,13 @@ func TestTakeover_OfALifeThatStandsStill(t *testing.T) {
 			require.NoError(t, err)
 			return agent
 		},
-		Store: func() adk.CheckPointStore { return store.Tenant(fmt.Sprint(runs.Add(1))) },
+		Store: func() adk.CheckPointStore { return store.Tenant(fmt.Sprint(all.Add(1))) },
 	})
 }
 
 // BenchmarkNumbers_Drain: a worker with 200 runs in flight ends, and another one continues. No call is made twice. (N8)
 func BenchmarkNumbers_Drain(b *testing.B) {
-	const runs, calls = 200, 20
+	const many, calls = 200, 20
 	for b.Loop() {
 		store := open(b)
 		var mu sync.Mutex
@@ -222,38 +222,38 @@ func BenchmarkNumbers_Drain(b *testing.B) {
 			time.Sleep(100 * time.Millisecond)
 		})
 		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
-		for n := range runs {
+		for n := range many {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)
 		}
 		work := func() (stop func()) {
 			ctx, cancel := context.WithCancel(b.Context())
 			ended := make(chan error, 1)
-			go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{Slots: runs}) }()
+			go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{Slots: many}) }()
 			return func() { cancel(); require.NoError(b, <-ended) }
 		}
 		stop := work()
-		require.Eventually(b, func() bool { mu.Lock(); defer mu.Unlock(); return len(made) > runs*3 }, time.Minute, time.Millisecond)
+		require.Eventually(b, func() bool { mu.Lock(); defer mu.Unlock(); return len(made) > many*3 }, time.Minute, time.Millisecond)
 		begun := time.Now()
 		stop()
 		b.ReportMetric(time.Since(begun).Seconds(), "drain-s")
-		counts, err := store.Count(b.Context(), checkpoint.Query{})
+		counts, err := store.Count(b.Context(), runs.Query{})
 		require.NoError(b, err)
-		require.EqualValues(b, runs, counts[checkpoint.Ready])
+		require.EqualValues(b, many, counts[runs.Ready])
 		begun = time.Now()
 		stop = work()
 		require.Eventually(b, func() bool {
-			counts, err := store.Count(b.Context(), checkpoint.Query{})
-			return err == nil && counts[checkpoint.Ready] == 0
+			counts, err := store.Count(b.Context(), runs.Query{})
+			return err == nil && counts[runs.Ready] == 0
 		}, time.Minute, time.Millisecond)
 		b.ReportMetric(time.Since(begun).Seconds(), "taken-over-s")
-		for n := range runs {
+		for n := range many {
 			o, err := d.Wait(b.Context(), fmt.Sprint(n))
 			require.NoError(b, err)
-			require.Equal(b, checkpoint.Done, o.Status)
+			require.Equal(b, runs.Done, o.Status)
 		}
 		stop()
-		require.Len(b, made, runs*calls)
+		require.Len(b, made, many*calls)
 		for _, times := range made {
 			require.Equal(b, 1, times)
 		}

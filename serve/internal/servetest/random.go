@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -67,7 +68,7 @@ func Interrupted(events []runlog.Event, n int) (all []runlog.Event, ok bool) {
 }
 
 func end(s runlog.Status) runlog.Event {
-	return runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: s, Usage: runlog.Usage{Input: 3, Output: 4, Total: 7}}}
+	return runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: s, Usage: runs.Usage{Input: 3, Output: 4, Total: 7}}}
 }
 
 // number gives events their positions.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/runs"
 )
 
 // Bench measures what a store does most. Insert inserts the record into a table of its own, as a program would do that knows
@@ -18,7 +18,7 @@ func Bench(b *testing.B, open func(b *testing.B) (store *sqlrun.Store, conf sqlr
 	for _, writers := range []int{1, 16} {
 		b.Run(fmt.Sprintf("Append/writers=%d", writers), func(b *testing.B) {
 			store, _ := open(b)
-			leases := make([]checkpoint.Lease, writers)
+			leases := make([]runs.Lease, writers)
 			for i := range leases {
 				leases[i] = held(b, store, fmt.Sprint(i))
 			}
@@ -41,7 +41,7 @@ func Bench(b *testing.B, open func(b *testing.B) (store *sqlrun.Store, conf sqlr
 	}
 	b.Run("Renew/leases=200", func(b *testing.B) {
 		store, _ := open(b)
-		leases := make([]checkpoint.Lease, 200)
+		leases := make([]runs.Lease, 200)
 		for i := range leases {
 			leases[i] = held(b, store, fmt.Sprint(i))
 		}
@@ -54,9 +54,9 @@ func Bench(b *testing.B, open func(b *testing.B) (store *sqlrun.Store, conf sqlr
 	}
 }
 
-func held(b *testing.B, store *sqlrun.Store, id string) checkpoint.Lease {
+func held(b *testing.B, store *sqlrun.Store, id string) runs.Lease {
 	b.Helper()
-	l, err := store.Acquire(b.Context(), id, checkpoint.LeaseRequest{TTL: time.Hour, Create: &checkpoint.NewRun{}})
+	l, err := store.Acquire(b.Context(), id, runs.LeaseRequest{TTL: time.Hour, Create: &runs.Spec{}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func benchClaim(b *testing.B, open func(b *testing.B) (*sqlrun.Store, sqlrun.Con
 	store, conf := open(b)
 	fill(b, store, conf, due, "ready")
 	share(b, 32, func(ctx context.Context, _ int) error {
-		_, err := store.AcquireDue(ctx, checkpoint.LeaseRequest{}, checkpoint.Due{Queues: []string{"q"}})
+		_, err := store.AcquireDue(ctx, runs.LeaseRequest{}, runs.Due{Queues: []string{"q"}})
 		return err
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
@@ -100,14 +100,14 @@ func benchClaim(b *testing.B, open func(b *testing.B) (*sqlrun.Store, sqlrun.Con
 func benchList(b *testing.B, open func(b *testing.B) (*sqlrun.Store, sqlrun.Config), whom string) {
 	store, conf := open(b)
 	fill(b, store, conf, 10_000, "waiting")
-	q := checkpoint.Query{Status: []checkpoint.Status{checkpoint.Waiting}, WaitingFor: whom, Limit: 50}
+	q := runs.Query{Status: []runs.Status{runs.Waiting}, WaitingFor: whom, Limit: 50}
 	for b.Loop() {
 		n := 0
 		for info, err := range store.List(b.Context(), q) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			q.After = checkpoint.Cursor(info)
+			q.After = info.Page()
 			n++
 		}
 		if n < q.Limit {
@@ -119,13 +119,13 @@ func benchList(b *testing.B, open func(b *testing.B) (*sqlrun.Store, sqlrun.Conf
 // fill makes runs quickly: one through the store, and copies of its rows.
 func fill(b *testing.B, store *sqlrun.Store, conf sqlrun.Config, n int, status string) {
 	b.Helper()
-	l, err := store.Acquire(b.Context(), "0", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Queue: "q"}})
+	l, err := store.Acquire(b.Context(), "0", runs.LeaseRequest{Create: &runs.Spec{Queue: "q"}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := checkpoint.Settlement{Status: checkpoint.Status(status)}
-	if s.Status == checkpoint.Waiting {
-		s.Waiting = []checkpoint.WaitPoint{{ID: "p", Kind: "approval", For: []string{"ana"}, Summary: "Pay?"}}
+	s := runs.Settlement{Status: runs.Status(status)}
+	if s.Status == runs.Waiting {
+		s.Waiting = []runs.Question{{ID: "p", Kind: "approval", For: []string{"ana"}, Summary: "Pay?"}}
 	}
 	if err := l.Settle(b.Context(), s); err != nil {
 		b.Fatal(err)

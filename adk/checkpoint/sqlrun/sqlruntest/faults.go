@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/runs"
 )
 
 // errStatement is an error of a statement that no other attempt is made after.
@@ -36,7 +36,7 @@ func Faults(t *testing.T, broken error, open func(t *testing.T, disturb func(dri
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 			checkpointtest.EveryStep(t, checkpointtest.Steps{Store: s, Fail: d.fail,
-				Mend: func() (bool, checkpoint.RunStore) { return d.mend(), nil }})
+				Mend: func() (bool, runs.Store) { return d.mend(), nil }})
 		})
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/runs"
 )
 
 // Scale tests that what workers and lists ask for costs the same however many runs a store keeps that have ended, that wait
@@ -61,39 +61,39 @@ var asked = []struct {
 	name string
 	do   func(t *testing.T, f *fixture)
 }{
-	{"idle poll", func(t *testing.T, f *fixture) { f.nothingDue(t, checkpoint.Due{}) }},
-	{"idle poll of agents", func(t *testing.T, f *fixture) { f.nothingDue(t, checkpoint.Due{Agents: []string{"a", "b"}}) }},
-	{"idle poll of a queue", func(t *testing.T, f *fixture) { f.nothingDue(t, checkpoint.Due{Queues: []string{"q"}}) }},
+	{"idle poll", func(t *testing.T, f *fixture) { f.nothingDue(t, runs.Due{}) }},
+	{"idle poll of agents", func(t *testing.T, f *fixture) { f.nothingDue(t, runs.Due{Agents: []string{"a", "b"}}) }},
+	{"idle poll of a queue", func(t *testing.T, f *fixture) { f.nothingDue(t, runs.Due{Queues: []string{"q"}}) }},
 	{"sweep of nothing", func(t *testing.T, f *fixture) {
 		swept, err := f.Sweep(t.Context(), 100)
 		require.NoError(t, err)
-		require.Equal(t, checkpoint.Swept{}, swept)
+		require.Equal(t, runs.Swept{}, swept)
 	}},
 	{"count of children", func(t *testing.T, f *fixture) {
-		counts, err := f.Count(t.Context(), checkpoint.Query{Parent: "parent of done 3"})
+		counts, err := f.Count(t.Context(), runs.Query{Parent: "parent of done 3"})
 		require.NoError(t, err)
-		require.Equal(t, map[checkpoint.Status]int64{checkpoint.Done: 1}, counts)
+		require.Equal(t, map[runs.Status]int64{runs.Done: 1}, counts)
 	}},
-	page("list", 50, checkpoint.Query{}),
-	page("list by key", 1, checkpoint.Query{Key: "key of done 3"}),
-	page("list by key of none", 0, checkpoint.Query{Key: "none"}),
-	page("list by parent", 1, checkpoint.Query{Parent: "parent of done 3"}),
-	page("list by agent of all", 50, checkpoint.Query{Agent: "a"}),
-	page("list by agent of none", 0, checkpoint.Query{Agent: "none"}),
-	page("list by tag of all", 50, checkpoint.Query{Tags: map[string]string{"all": "1"}}),
-	page("list by tag of a state", 50, checkpoint.Query{Tags: map[string]string{"state": "waiting"}}),
-	page("list by tags of all and few", 20, checkpoint.Query{Tags: map[string]string{"rare": "1", "all": "1"}}),
-	page("list by agent and rare tag", 20, checkpoint.Query{Agent: "a", Tags: map[string]string{"rare": "1"}}),
-	page("list by tag of none", 0, checkpoint.Query{Tags: map[string]string{"none": "1"}}),
-	page("list by kind", 50, checkpoint.Query{Kind: "approval"}),
-	page("list by kind of none", 0, checkpoint.Query{Kind: "none"}),
-	page("list by person", 50, checkpoint.Query{WaitingFor: "ana"}),
-	page("list by person and kind", 50, checkpoint.Query{WaitingFor: "ana", Kind: "approval"}),
-	page("list by person of none", 0, checkpoint.Query{WaitingFor: "none"}),
-	page("is anything waiting", 1, checkpoint.Query{Status: []checkpoint.Status{checkpoint.Waiting}, Limit: 1}),
+	page("list", 50, runs.Query{}),
+	page("list by key", 1, runs.Query{Key: "key of done 3"}),
+	page("list by key of none", 0, runs.Query{Key: "none"}),
+	page("list by parent", 1, runs.Query{Parent: "parent of done 3"}),
+	page("list by agent of all", 50, runs.Query{Agent: "a"}),
+	page("list by agent of none", 0, runs.Query{Agent: "none"}),
+	page("list by tag of all", 50, runs.Query{Tags: map[string]string{"all": "1"}}),
+	page("list by tag of a state", 50, runs.Query{Tags: map[string]string{"state": "waiting"}}),
+	page("list by tags of all and few", 20, runs.Query{Tags: map[string]string{"rare": "1", "all": "1"}}),
+	page("list by agent and rare tag", 20, runs.Query{Agent: "a", Tags: map[string]string{"rare": "1"}}),
+	page("list by tag of none", 0, runs.Query{Tags: map[string]string{"none": "1"}}),
+	page("list by kind", 50, runs.Query{Kind: "approval"}),
+	page("list by kind of none", 0, runs.Query{Kind: "none"}),
+	page("list by person", 50, runs.Query{WaitingFor: "ana"}),
+	page("list by person and kind", 50, runs.Query{WaitingFor: "ana", Kind: "approval"}),
+	page("list by person of none", 0, runs.Query{WaitingFor: "none"}),
+	page("is anything waiting", 1, runs.Query{Status: []runs.Status{runs.Waiting}, Limit: 1}),
 }
 
-func page(name string, want int, q checkpoint.Query) struct {
+func page(name string, want int, q runs.Query) struct {
 	name string
 	do   func(t *testing.T, f *fixture)
 } {
@@ -128,20 +128,20 @@ func (f *fixture) populate(t *testing.T, from, to int) {
 	t.Helper()
 	if from == 0 {
 		for _, kind := range []string{"done", "waiting", "sleeping", "first"} {
-			l := f.begin(t, kind, checkpoint.NewRun{Agent: "a", Queue: "q", Key: "key of " + kind, Parent: "parent of " + kind,
+			l := f.begin(t, kind, runs.Spec{Agent: "a", Queue: "q", Key: "key of " + kind, Parent: "parent of " + kind,
 				Tags: map[string]string{"all": "1", "state": kind}})
-			end := checkpoint.Settlement{Status: checkpoint.Waiting,
-				Waiting: []checkpoint.WaitPoint{{ID: "p", Kind: "approval", For: []string{"ana", "bob"}}}}
+			end := runs.Settlement{Status: runs.Waiting,
+				Waiting: []runs.Question{{ID: "p", Kind: "approval", For: []string{"ana", "bob"}}}}
 			switch kind {
 			case "done":
-				end = checkpoint.Settlement{Status: checkpoint.Done}
+				end = runs.Settlement{Status: runs.Done}
 			case "sleeping":
 				end.Waiting[0].Kind, end.Waiting[0].For, end.WakeAt = "timer", nil, l.Info().Now.Add(time.Hour)
 			}
 			require.NoError(t, l.Settle(t.Context(), end))
 		}
 		for i := range 20 { // of a key whose first one waits
-			f.submit(t, fmt.Sprint("behind ", i), checkpoint.NewRun{Agent: "a", Queue: "q", Key: "key of first",
+			f.submit(t, fmt.Sprint("behind ", i), runs.Spec{Agent: "a", Queue: "q", Key: "key of first",
 				Tags: map[string]string{"rare": "1", "all": "1"}})
 		}
 	}

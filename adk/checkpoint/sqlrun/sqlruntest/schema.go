@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/runs"
 )
 
 var schemaRules = map[string]func(*testing.T, *fixture){
@@ -26,8 +26,8 @@ func manyMigrate(t *testing.T, f *fixture) {
 			return
 		}
 		defer s.Close()
-		_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-		assert.ErrorIs(t, err, checkpoint.ErrNothingDue)
+		_, err = s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
+		assert.ErrorIs(t, err, runs.ErrNothingDue)
 	})
 	var rows int
 	require.NoError(t, conf.DB.QueryRow("SELECT COUNT(*) FROM cold_schema").Scan(&rows))
@@ -59,8 +59,8 @@ func schemaPrefix(t *testing.T, f *fixture) {
 	s, err := sqlrun.New(t.Context(), conf)
 	require.NoError(t, err)
 	defer s.Close()
-	f.submit(t, "id", checkpoint.NewRun{})
-	require.Empty(t, listed(t, s, checkpoint.Query{}))
+	f.submit(t, "id", runs.Spec{})
+	require.Empty(t, listed(t, s, runs.Query{}))
 	conf.Prefix = "x; DROP TABLE"
 	_, err = sqlrun.New(t.Context(), conf)
 	require.ErrorContains(t, err, "prefix")

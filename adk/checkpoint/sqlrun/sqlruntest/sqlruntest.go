@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/runs"
 )
 
 // Run tests a dialect. open returns an empty database for each subtest, and may use t to clean up after it.
@@ -59,7 +59,7 @@ func (f *fixture) pass(t *testing.T, d time.Duration) {
 }
 
 // submit makes a run, a microsecond after what was before.
-func (f *fixture) submit(t *testing.T, id string, run checkpoint.NewRun) checkpoint.RunInfo {
+func (f *fixture) submit(t *testing.T, id string, run runs.Spec) runs.Info {
 	t.Helper()
 	f.pass(t, time.Microsecond)
 	info, err := f.Submit(t.Context(), id, run)
@@ -68,30 +68,30 @@ func (f *fixture) submit(t *testing.T, id string, run checkpoint.NewRun) checkpo
 }
 
 // begin makes a run and takes it.
-func (f *fixture) begin(t *testing.T, id string, run checkpoint.NewRun) checkpoint.Lease {
+func (f *fixture) begin(t *testing.T, id string, run runs.Spec) runs.Lease {
 	t.Helper()
 	f.pass(t, time.Microsecond)
-	l, err := f.Acquire(t.Context(), id, checkpoint.LeaseRequest{Owner: "owner of " + id, Create: &run})
+	l, err := f.Acquire(t.Context(), id, runs.LeaseRequest{Owner: "owner of " + id, Create: &run})
 	require.NoError(t, err)
 	return l
 }
 
 // take takes a run that exists.
-func (f *fixture) take(t *testing.T, id string) checkpoint.Lease {
+func (f *fixture) take(t *testing.T, id string) runs.Lease {
 	t.Helper()
-	l, err := f.Acquire(t.Context(), id, checkpoint.LeaseRequest{Owner: "next owner of " + id})
+	l, err := f.Acquire(t.Context(), id, runs.LeaseRequest{Owner: "next owner of " + id})
 	require.NoError(t, err)
 	return l
 }
 
 // waitFor makes a run that waits for points.
-func (f *fixture) waitFor(t *testing.T, id string, points ...checkpoint.WaitPoint) {
+func (f *fixture) waitFor(t *testing.T, id string, points ...runs.Question) {
 	t.Helper()
-	l := f.begin(t, id, checkpoint.NewRun{})
-	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: points}))
+	l := f.begin(t, id, runs.Spec{})
+	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Waiting: points}))
 }
 
-func (f *fixture) inspect(t *testing.T, id string) checkpoint.RunInfo {
+func (f *fixture) inspect(t *testing.T, id string) runs.Info {
 	t.Helper()
 	info, ok, err := f.Inspect(t.Context(), id)
 	require.NoError(t, err)
@@ -100,22 +100,22 @@ func (f *fixture) inspect(t *testing.T, id string) checkpoint.RunInfo {
 }
 
 // due takes the run that is due, and returns its ID.
-func (f *fixture) due(t *testing.T, due checkpoint.Due) string {
+func (f *fixture) due(t *testing.T, due runs.Due) string {
 	t.Helper()
-	l, err := f.AcquireDue(t.Context(), checkpoint.LeaseRequest{Owner: "worker"}, due)
+	l, err := f.AcquireDue(t.Context(), runs.LeaseRequest{Owner: "worker"}, due)
 	require.NoError(t, err)
 	return l.Info().ID
 }
 
-func (f *fixture) nothingDue(t *testing.T, due checkpoint.Due) {
+func (f *fixture) nothingDue(t *testing.T, due runs.Due) {
 	t.Helper()
-	l, err := f.AcquireDue(t.Context(), checkpoint.LeaseRequest{Owner: "worker"}, due)
-	require.ErrorIs(t, err, checkpoint.ErrNothingDue)
+	l, err := f.AcquireDue(t.Context(), runs.LeaseRequest{Owner: "worker"}, due)
+	require.ErrorIs(t, err, runs.ErrNothingDue)
 	require.Nil(t, l)
 }
 
 // listed returns the IDs of a query.
-func listed(t *testing.T, s checkpoint.Inspector, q checkpoint.Query) (ids []string) {
+func listed(t *testing.T, s runs.Inspector, q runs.Query) (ids []string) {
 	t.Helper()
 	for info, err := range s.List(t.Context(), q) {
 		require.NoError(t, err)
@@ -125,7 +125,7 @@ func listed(t *testing.T, s checkpoint.Inspector, q checkpoint.Query) (ids []str
 }
 
 // records requires those of a journal.
-func records(t *testing.T, j checkpoint.Journal, id string, want ...string) {
+func records(t *testing.T, j runs.Journal, id string, want ...string) {
 	t.Helper()
 	got, err := j.ReadRecords(t.Context(), id)
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func together(n int, do func(i int)) {
 }
 
 // done settles a run as done.
-func done(t *testing.T, l checkpoint.Lease) {
+func done(t *testing.T, l runs.Lease) {
 	t.Helper()
-	require.NoError(t, l.Settle(context.WithoutCancel(t.Context()), checkpoint.Settlement{Status: checkpoint.Done}))
+	require.NoError(t, l.Settle(context.WithoutCancel(t.Context()), runs.Settlement{Status: runs.Done}))
 }

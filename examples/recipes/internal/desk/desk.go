@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -83,10 +83,10 @@ func Job(id string) dispatch.Job {
 }
 
 // Serve submits orders, puts them into the queue, says yes to what they ask, and returns when all have ended.
-func Serve(ctx context.Context, runs *dispatch.Dispatcher, n int, put func(id string) error) error {
+func Serve(ctx context.Context, store *dispatch.Dispatcher, n int, put func(id string) error) error {
 	for i := range n {
 		id := fmt.Sprint("order-", i)
-		if _, err := runs.Submit(ctx, Job(id)); err != nil {
+		if _, err := store.Submit(ctx, Job(id)); err != nil {
 			return err
 		}
 		if err := put(id); err != nil {
@@ -94,11 +94,11 @@ func Serve(ctx context.Context, runs *dispatch.Dispatcher, n int, put func(id st
 		}
 	}
 	for i := range n {
-		o, err := serve(ctx, runs, fmt.Sprint("order-", i), put)
+		o, err := serve(ctx, store, fmt.Sprint("order-", i), put)
 		if err != nil {
 			return err
 		}
-		if o.Status != checkpoint.Done {
+		if o.Status != runs.Done {
 			return fmt.Errorf("order %d: %s: %w", i, o.Status, o.Err)
 		}
 	}
@@ -108,18 +108,18 @@ func Serve(ctx context.Context, runs *dispatch.Dispatcher, n int, put func(id st
 
 // serve waits for an order and says yes to what it asks. A process that answers a run puts it into the queue.
 func serve(
-	ctx context.Context, runs *dispatch.Dispatcher, id string, put func(id string) error,
+	ctx context.Context, store *dispatch.Dispatcher, id string, put func(id string) error,
 ) (o dispatch.Outcome, err error) {
 	for {
-		if o, err = runs.Wait(ctx, id); err != nil || o.Status != checkpoint.Waiting {
+		if o, err = store.Wait(ctx, id); err != nil || o.Status != runs.Waiting {
 			return o, err
 		}
 		for _, q := range o.Waiting {
-			answer, err := adk.EncodeAnswer(q.ID, adk.JSONAnswer("true"))
+			answer, err := adk.EncodeAnswer(q.ID, runs.JSONReply("true"))
 			if err == nil {
-				err = runs.Answer(ctx, id, answer)
+				err = store.Reply(ctx, id, answer)
 			}
-			if err != nil && !errors.Is(err, checkpoint.ErrAnswered) && !errors.Is(err, checkpoint.ErrNotWaiting) {
+			if err != nil && !errors.Is(err, runs.ErrReplied) && !errors.Is(err, runs.ErrNotWaiting) {
 				return o, err
 			}
 		}
