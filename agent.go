@@ -20,7 +20,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Model is a chat model: that of a provider, or any type with these two methods:
+// Model is a chat model: the model of a provider, or any type with these two methods:
 //
 //	Generate(ctx context.Context, messages []*Message, opts ...model.Option) (*Message, error)
 //	Stream(ctx context.Context, messages []*Message, opts ...model.Option) (*schema.StreamReader[*Message], error)
@@ -61,8 +61,9 @@ type Config struct {
 	Agents []*Agent
 	// Middlewares change how the agent works; the first is the outermost.
 	Middlewares []Middleware
-	// MaxTurns limits how often models are called for one question: that of this agent and, if it is the one that is asked,
-	// those of all agents together that it hands over to. Agents that are tools have limits of their own. Default: 20.
+	// MaxTurns limits how often models are called for one question: the model of this agent and, if this agent is the one
+	// that is asked, the models of all agents together that it hands over to. Agents that are tools have limits of their
+	// own. Default: 20.
 	MaxTurns int
 	// LimitAnswer is the answer if MaxTurns is reached. Default: none, it is an error that wraps adk.ErrExceedMaxIterations.
 	LimitAnswer string

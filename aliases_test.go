@@ -67,7 +67,7 @@ func (s *source) declare(d ast.Decl) {
 	}
 }
 
-// named is the name of a type, and that of its package if it is of another one.
+// named returns the name of a type, and the name of its package if it is of another one.
 func named(e ast.Expr) (name, pkg string) {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -210,7 +210,7 @@ func (c *Conversation) run(
 	return nil
 }
 
-// end ends a turn with what its run has come to. Of a text that broke off what was shown is kept.
+// end ends a turn with the outcome of its run. Of a text that broke off what was shown is kept.
 func (c *Conversation) end(ctx context.Context, claim *conversation.Claim, t *turn, answered bool) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	a := &t.answer
@@ -232,7 +232,8 @@ func (c *Conversation) end(ctx context.Context, claim *conversation.Claim, t *tu
 	return c.forget(ctx, claim.Turn.ID)
 }
 
-// saidSince is what was said since a turn was claimed. A result may have its place among those that were there before.
+// saidSince returns what was said since a turn was claimed. A result may have its place among the entries that were there
+// before.
 func saidSince(claim *conversation.Claim, a *Answer) []adk.HistoryEntry {
 	before := claim.Turn.Said
 	return slices.DeleteFunc(slices.Clone(a.said), func(e adk.HistoryEntry) bool {

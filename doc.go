@@ -24,7 +24,7 @@
 //
 // # Questions
 //
-// A tool in [Config].Approve waits until somebody approves the call; tools of your own may wait for anything (see
+// A tool in [Config].Approve waits until a person approves the call; tools of your own may wait for anything (see
 // tool.Interrupt in components/tool). The answer has the questions then, and [Answer.Reply], or [Conversation.Reply] a
 // week and a restart later, continues the run where it was:
 //

@@ -16,8 +16,8 @@ type Event struct {
 	Reasoning string
 	// Call is a call of a tool, when the model has completed it.
 	Call *schema.ToolCall
-	// Result is the result of a call: its ToolName, ToolCallID and Content. A result in parts, as those of MCP servers and
-	// tools with media are, has them in UserInputMultiContent, and their texts in Content, too.
+	// Result is the result of a call: its ToolName, ToolCallID and Content. A result in parts, as MCP servers and tools
+	// with media give it, has them in UserInputMultiContent, and their texts in Content, too.
 	Result *Message
 	// Handover is the name of the agent that takes over.
 	Handover string

@@ -95,8 +95,8 @@ func TestLayers_ImportsPointDownwards(t *testing.T) {
 	}
 }
 
-// TestDependencies_OfTheCoreStayFew: a new direct dependency is a decision, not an accident. Those of tests count, as
-// users' module graphs contain them.
+// TestDependencies_OfTheCoreStayFew: a new direct dependency is a decision, not an accident. Dependencies of tests count,
+// as users' module graphs contain them.
 func TestDependencies_OfTheCoreStayFew(t *testing.T) {
 	allowed := []string{
 		"github.com/bmatcuk/doublestar/v4",   // globs

@@ -16,13 +16,13 @@ import (
 type turn struct {
 	context.Context
 	agent *Agent
-	// answer is what the run has come to so far.
+	// answer is the answer of the run so far.
 	answer Answer
-	// last is the last message, by whoever.
+	// last is the last message, of any agent or tool.
 	last *Message
 	// call are the options of the question.
 	call callOptions
-	// yield passes an event on, and reports whether there is still somebody who reads.
+	// yield passes an event on, and reports whether the caller still reads.
 	yield func(Event, error) bool
 	phase turnPhase
 	// inPieces: the message that comes next was passed on in pieces.
@@ -32,7 +32,7 @@ type turn struct {
 	shown   strings.Builder
 	speaker string
 
-	// room is where a question and short answers are kept.
+	// room keeps a question and short answers.
 	room struct {
 		question oneQuestion
 		said     [4]adk.HistoryEntry
@@ -108,7 +108,7 @@ func (t *turn) fail(err error) {
 	t.yield(Event{}, oneLine(err))
 }
 
-// failed passes the error of a run on. That of a run which has used up its turns may be an answer.
+// failed passes the error of a run on. The error of a run which has used up its turns may be an answer.
 func (t *turn) failed(e *adk.AgentEvent) {
 	sentence := t.agent.config.LimitAnswer
 	if sentence == "" || !errors.Is(e.Err, adk.ErrExceedMaxIterations) {

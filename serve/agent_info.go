@@ -80,8 +80,8 @@ const (
 	perhapsAgent                // one of them does not show what it has
 )
 
-// clientToolUse is what becomes of tools of clients in the runs of an agent. taken are names that they cannot have:
-// those of tools that are offered beside them, as far as the agents show theirs.
+// clientToolUse says how the runs of an agent use tools of clients. taken has the names that they cannot have: the names
+// of tools that are offered beside them, as far as the agents show theirs.
 type clientToolUse struct {
 	by    clientToolUser
 	taken map[string]bool

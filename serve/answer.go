@@ -14,9 +14,9 @@ import (
 )
 
 // Answer answers questions of a run that waits, by their IDs: all of them or, with an error, none. Without partial every
-// question that is open must be answered. The run continues when it has what it needs. The same answers again, of a client
-// that has not seen what came of them, change nothing and are no error, whatever has become of the run since: what came of
-// them is behind the Token of the Run.
+// question that is open must be answered. The run continues when it has what it needs. The same answers again, of a
+// client that has not seen what came of them, change nothing and are no error, whatever happened to the run since: their
+// effects are behind the Token of the Run.
 //
 // The answer to an approval is {"approve": true}, with "arguments" to run the call with others, or {"approve": false},
 // with a "text" for the model. Only a JSON true approves. A call for the client is answered by {"text": …} or
@@ -179,7 +179,7 @@ func decisionOf(request *approval.Request, answer json.RawMessage) (*approval.De
 	return request.Edit(string(said.Arguments)), nil
 }
 
-// countOf is how many are true.
+// countOf counts the arguments that are true.
 func countOf(all ...bool) (n int) {
 	for _, set := range all {
 		if set {

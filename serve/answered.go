@@ -76,7 +76,7 @@ func areSame(
 	return len(questions) > 0
 }
 
-// kindOf is the kind of a question by that of its point.
+// kindOf returns the kind of a question by the kind of its point.
 func kindOf(k runlog.PointKind) string {
 	switch k {
 	case runlog.Approval:

@@ -18,7 +18,7 @@ import (
 
 // Principal identifies the caller of a request.
 type Principal struct {
-	// ID names whoever it is, in the application. Runs and threads belong to it.
+	// ID names the principal, in the application. Runs and threads belong to it.
 	ID string
 	// Scopes lists the groups and roles of the principal. Questions can wait for one of them.
 	Scopes []string
@@ -50,7 +50,7 @@ type Action struct {
 	Agent, Run, Thread string
 }
 
-// clientID is what a name of a client's may look like.
+// clientID matches the names that a client may give.
 var clientID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
 // owner is the principal as a tag of runs and part of the IDs of conversations: short, of few characters, and another one
@@ -122,7 +122,7 @@ func newTickets(key []byte) *tickets {
 	return &tickets{key: key, used: map[string]time.Time{}}
 }
 
-// ticket is what is signed.
+// ticket is the signed part of a ticket.
 type ticket struct {
 	Run     string    `json:"r"`
 	ID      string    `json:"p"`
@@ -131,7 +131,7 @@ type ticket struct {
 	Expires time.Time `json:"e"`
 }
 
-// ticketPurpose is what tickets are sealed for.
+// ticketPurpose is the purpose that tickets are sealed for.
 const ticketPurpose = "weft ticket"
 
 // make makes the ticket of a principal for a run.

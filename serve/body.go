@@ -180,8 +180,8 @@ func (f fields) hasInOtherLetters(name string) bool {
 	return false
 }
 
-// decodeStrictly decodes an object of exactly these members, each at most once, with their very names: a decision of
-// somebody must not depend on how JSON is read.
+// decodeStrictly decodes an object of exactly these members, each at most once, with their very names: a decision of a
+// person must not depend on how JSON is read.
 func decodeStrictly(data json.RawMessage, into any) error {
 	if err := checkReading(data, into); err != nil {
 		return err

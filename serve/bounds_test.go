@@ -43,7 +43,7 @@ func without(m map[string]bool, key string) map[string]bool {
 	return m
 }
 
-// Options of a request are those of the calls of the model.
+// Options of a request are the options of the calls of the model.
 func TestServer_GivesTheModelTheOptionsOfARequest(t *testing.T) {
 	m := adktest.NewModel(t, adktest.Says("Hi."))
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "helps", Model: m})
@@ -133,7 +133,7 @@ func TestServer_SaysWhyItIsNotReady(t *testing.T) {
 	require.Equal(t, "not_ready", d.refused(503, "GET", "/readyz", ""))
 }
 
-// A ticket stands for its principal also where Auth takes everybody in, and expires.
+// A ticket stands for its principal also where Auth accepts every request, and expires.
 // Rule serving/SV12.
 func TestServer_PrefersATicketToAGuest(t *testing.T) {
 	d := newDesk(t, Config{Auth: func(r *http.Request) (Principal, error) {
@@ -223,7 +223,7 @@ func TestServer_GivesUpSlowBodies(t *testing.T) {
 	require.Contains(t, fmt.Sprint(d.stream("POST", "/agents/desk/runs", `{"input":"x"}`)), "Hi.")
 }
 
-// The address of a run that was started is that of where the server is mounted.
+// The address of a run that was started is below the path at which the server is mounted.
 func TestServer_NamesRunsBelowItsPrefix(t *testing.T) {
 	d := newDesk(t, Config{}, greeter(t))
 	for _, prefix := range []string{"", "/native", "/a/b"} {

@@ -37,7 +37,7 @@ func (s *Server) Caller(r *http.Request) (*Caller, error) {
 // Principal is the authenticated caller.
 func (c *Caller) Principal() Principal { return c.principal }
 
-// access is how a principal comes to a run.
+// access is the kind of access that a principal has to a run.
 type access int
 
 const (
@@ -140,7 +140,7 @@ type Query struct {
 // Cursor returns the position behind the run, for the After of a list.
 func (r *Run) Cursor() string { return r.info.Page() }
 
-// cursor is what positions in lists look like: when something changed, and its ID.
+// cursor matches positions in lists: the time of a change, and the ID of what changed.
 var cursor = regexp.MustCompile(`^[0-9a-f]{1,16}\..+$`)
 
 // isCursor reports whether a list can continue behind a position; "" is its beginning.
@@ -212,8 +212,8 @@ func (c *Caller) Executed(ctx context.Context, thread string) (Run, bool, error)
 	return run, exists && (run.Status == Ready || run.Status == Running), err
 }
 
-// Questions lists what waits for the principal, the oldest first: questions of its own runs, and those of others that
-// name it or one of its scopes.
+// Questions lists what waits for the principal, the oldest first: questions of its own runs, and questions of other runs
+// that name it or one of its scopes.
 func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Question, error) {
 	questions := []Question{}
 	add := func(q runs.Query) error {
@@ -289,9 +289,9 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 	return nil
 }
 
-// Events yields what happened in a run behind a position, then what happens, until the run has ended; a run that waits
-// is followed. They are events for clients: texts of errors, and what models were asked, are left out (see Config). An
-// error, a *Problem, is the last item: shutting_down, for whoever waits for an event while the server shuts down.
+// Events yields what happened in a run behind a position, then what happens, until the run has ended; a run that waits is
+// followed. They are events for clients: texts of errors, and what models were asked, are left out (see Config). An
+// error, a *Problem, is the last item: shutting_down, for callers that wait for an event while the server shuts down.
 func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		if _, _, err := c.inspect(ctx, id, ReadRun); err != nil {
@@ -316,7 +316,7 @@ func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) ite
 	}
 }
 
-// errDraining is the reason for which somebody does not wait for an event any longer.
+// errDraining is the reason for which a caller does not wait for an event any longer.
 var errDraining = errors.New("the server shuts down")
 
 // Ticket makes a text with which, for a minute, one request may watch a run instead of whatever it authenticates with.

@@ -113,8 +113,8 @@ func (f *Format) Value(answer string) (json.RawMessage, error) {
 // takesClientFormats is implemented by the middleware.
 type takesClientFormats interface{ TakesClientFormats() }
 
-// keepsFormats reports whether whoever answers in the runs of an agent has the middleware: the agent, and those that it
-// may hand the run to.
+// keepsFormats reports whether every agent that answers in the runs of an agent has the middleware: the agent itself, and
+// the agents that it may hand the run to.
 func keepsFormats(about *picture.Agent, seen map[*picture.Agent]bool) bool {
 	if seen[about] {
 		return true

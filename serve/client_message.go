@@ -7,10 +7,10 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// takeMessages builds the messages of a run from those of a client: of its fields those that clients may send, by the role
-// of the message and the kind of each part. A message with any other field is refused, so that nothing of a client reaches
-// what model adapters pass on as it is. It refuses messages that are too many, too long, or of somebody for whom a client
-// cannot speak. trust: the client may say what models and tools have said.
+// takeMessages builds the messages of a run from the messages of a client: of its fields those that clients may send, by
+// the role of the message and the kind of each part. A message with any other field is refused, so that nothing of a
+// client reaches what model adapters pass on as it is. It refuses messages that are too many, too long, or of a role for
+// which a client cannot speak. trust: the client may say what models and tools have said.
 func (s *Server) takeMessages(messages []*schema.Message, trust bool) ([]*schema.Message, error) {
 	switch {
 	case len(messages) == 0:
@@ -67,13 +67,13 @@ func (s *Server) takeMessage(n int, m *schema.Message) (*schema.Message, error) 
 type taker struct {
 	n      int // which message it is
 	limits *Limits
-	// size is how many bytes of text there are, media how many of media in base64.
+	// size counts the bytes of text, media the bytes of media in base64.
 	size, media int
 	// plain: a medium is given by a URL that models are not to fetch.
 	plain bool
 }
 
-// check refuses a message that is too long, or that has anything besides what was taken of it.
+// check refuses a message that is too long, or that has a field that was not taken.
 func (t *taker) check(sent, taken any) error {
 	switch {
 	case t.plain:

@@ -43,7 +43,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// Auth says who makes a request. Its error becomes a 401, unless it is a *Problem. The default serves requests from
 	// this machine, to this machine, all of one principal, and refuses others.
 	Auth func(r *http.Request) (Principal, error)
-	// AllowAnonymous serves everybody, as one principal, if Auth is nil.
+	// AllowAnonymous serves every client, as one principal, if Auth is nil.
 	AllowAnonymous bool
 	// Authorize refuses what an authenticated principal may not do: the error becomes a 403. It is asked for a list as a
 	// whole, and for each of its items, which are left out if it refuses them. Default: principals may do everything with
@@ -53,7 +53,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// none.
 	Origins []string
 
-	// Busy decides what becomes of a message in a thread whose run has not ended. The default is to refuse it.
+	// Busy decides what happens to a message in a thread whose run has not ended. The default is to refuse it.
 	Busy BusyPolicy
 	// AbandonInterrupts has a new message in a thread stop a run there that waits for an answer. The default refuses the
 	// message, with interrupts_open.
@@ -81,7 +81,7 @@ type TypedConfig[M adk.MessageType] struct {
 
 	// MaxRunTime limits the time of a run from its submission, waiting included. The default is no limit with a Front or
 	// Store, whose runs may wait for people for days, otherwise 24 hours; calls of models and tools should have limits of
-	// their own. That of a fork counts from when it is made, and a fork that is held has none.
+	// their own. The time of a fork counts from when it is made, and a fork that is held has none.
 	MaxRunTime time.Duration
 	// DrainTimeout limits the time in which runs that this process executes, when it shuts down, come to a place where
 	// nothing is lost; then they are stopped at once. The default is 10 seconds, negative is at once.
@@ -124,7 +124,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - Logger: gets a record for each request and run
 type Config = TypedConfig[*schema.Message]
 
-// BusyPolicy says what becomes of a message in a thread whose run has not ended.
+// BusyPolicy says what happens to a message in a thread whose run has not ended.
 type BusyPolicy int
 
 // The policies.
@@ -137,7 +137,7 @@ const (
 	PreemptBusy
 )
 
-// queueLength is how many runs of a thread may be there with QueueBusy.
+// queueLength is the number of runs that a thread may have with QueueBusy.
 const queueLength = 8
 
 // Limits bound what clients can do. 0 is the default of a field.

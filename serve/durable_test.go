@@ -26,7 +26,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// stores are those of a server that outlives its process.
+// stores returns the configuration of a server whose stores outlive its process.
 func stores(t *testing.T, dir string) Config {
 	t.Helper()
 	store, err := checkpoint.NewFileStore(dir + "/runs")
@@ -166,7 +166,7 @@ func (s *stopsNoted) Stop(ctx context.Context, id string, how runs.StopRequest) 
 	return err
 }
 
-// A question for somebody is answered by nobody else, not even by whose run it is.
+// A question for a principal is answered by no one else, not even by the owner of the run.
 func TestServer_HasApproversAnswer(t *testing.T) {
 	ask, err := utils.InferTool("ask", "Asks a clerk.", func(ctx context.Context, _ struct{}) (string, error) {
 		if _, answered, text := tool.GetResumeContext[string](ctx); answered {
@@ -287,7 +287,7 @@ func TestServer_ServesAgentsOnAgenticMessages(t *testing.T) {
 	require.Equal(t, "bad_request", d.refused(400, "POST", "/agents/desk/runs", `{"input":"x","thread":"t"}`))
 }
 
-// What becomes of a message in a thread that is busy.
+// What happens to a message in a thread that is busy.
 // Rule serving/SV2.
 func TestServer_QueuesOrPreempts(t *testing.T) {
 	for name, policy := range map[string]BusyPolicy{"queues": QueueBusy, "preempts": PreemptBusy} {
@@ -324,7 +324,7 @@ func TestServer_QueuesOrPreempts(t *testing.T) {
 	}
 }
 
-// A run that was stopped, and whose record is gone from memory, keeps nobody waiting.
+// A run that was stopped, and whose record is gone from memory, keeps no client waiting.
 func TestServer_EndsTheStreamOfARunWithoutARecord(t *testing.T) {
 	var paid []string
 	d := newDesk(t, Config{Linger: time.Nanosecond}, agentOf(t, pay(t, &paid), adktest.Calls(adktest.Call("pay", `{"amount":7}`))))

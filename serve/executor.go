@@ -254,7 +254,7 @@ func leaveOut(ctx context.Context, store conversation.Store, c *conversation.Con
 			return err
 		}
 		_, err = c.Rewind(ctx, lane.Head, t.Position-1)
-		if !errors.As(err, new(*conversation.HeadMovedError)) { // otherwise somebody has noted something meanwhile
+		if !errors.As(err, new(*conversation.HeadMovedError)) { // otherwise something was noted meanwhile
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ type StepEdit struct {
 }
 
 // Fork makes a run of the first steps of another one, and continues it. It is a run of the principal with the labels of
-// the origin, is in no thread, and sees what the origin has seen of its thread. Limits are those of starts.
+// the origin, is in no thread, and sees what the origin has seen of its thread. The limits of starts hold.
 //
 // Who may fork can write what models and tools have said: Authorize is asked for [ForkRun].
 func (c *Caller) Fork(ctx context.Context, f Fork) (Run, error) {
@@ -127,7 +127,7 @@ func (c *Caller) continueFork(ctx context.Context, id string) (Run, error) {
 	return c.server.runOf(info), nil
 }
 
-// forkOf is what a fork is called and tagged with.
+// forkOf returns the ID and the tags of a fork.
 func (c *Caller) forkOf(origin *runs.Info, f *Fork) (id string, tags map[string]string, err error) {
 	owner := c.principal.owner()
 	tags = map[string]string{tagOwner: owner, tagForked: origin.ID + "@" + strconv.Itoa(f.At)}
@@ -226,8 +226,8 @@ func (s *Server) editStep(step *adk.Step, e *StepEdit) error {
 	return nil
 }
 
-// editedMessages are the messages of a client instead of those of a step, of the same kind. A message that is as the
-// client was shown it stays as it was, with what providers have attached to it; others have what clients may send.
+// editedMessages returns the messages of a client instead of the messages of a step, of the same kind. A message that is
+// as the client was shown it stays as it was, with what providers have attached to it; others have what clients may send.
 func (s *Server) editedMessages(before []any, edited []runlog.Message) (messages []any, err error) {
 	for _, m := range before {
 		if s.settings.detail || !isSystem(m) {

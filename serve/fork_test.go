@@ -121,7 +121,7 @@ func TestServer_ForksATurnOfAThread(t *testing.T) {
 	require.Equal(t, []string{"1?", "One.", "2?", "Two!"}, d.texts("t"))
 }
 
-// A fork that is held is continued when somebody says so, and a request that is sent again makes no other one.
+// A fork that is held is continued on request, and a request that is sent again makes no other one.
 // Rules serving/SV22, serving/SV6.
 func TestServer_HoldsAFork(t *testing.T) {
 	calls := 0
@@ -145,7 +145,7 @@ func TestServer_HoldsAFork(t *testing.T) {
 	require.Equal(t, 1, calls)
 }
 
-// Steps and forks are those of the principal's own runs, only where they are allowed, within the limits of starts.
+// Steps and forks are allowed of the principal's own runs, only where they are allowed, within the limits of starts.
 // Rules serving/SV22, serving/SV13, serving/SV15.
 func TestServer_ForksOnlyWhatIsAllowed(t *testing.T) {
 	calls := 0

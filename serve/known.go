@@ -13,7 +13,7 @@ import (
 // clientIDKey is the place where a message keeps the ID that its client has given it.
 const clientIDKey = "weft.client_id"
 
-// maxMessageID is how long the ID of a message may be.
+// maxMessageID is the longest ID that a message may have.
 const maxMessageID = 128
 
 // identified returns messages with the IDs that their client knows them by, in copies.
@@ -75,8 +75,8 @@ func (c *Caller) dropKnownMessages(ctx context.Context, start *Start, job *dispa
 	return nil
 }
 
-// known are the IDs by which clients know what was asked in a thread before a run, "" for the end: their own, and those of
-// [Caller.Messages].
+// known returns the IDs by which clients know what was asked in a thread before a run, "" for the end: their own IDs, and
+// the IDs of [Caller.Messages].
 func (c *Caller) known(ctx context.Context, key, before string) (map[string]bool, error) {
 	h, err := conversation.Open(c.server.settings.conversations, key).History(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ type largeFrames struct {
 	all  map[uint64]*sharedData
 }
 
-// sharedData are bytes that nobody changes.
+// sharedData is a slice of bytes that must not be changed.
 type sharedData struct {
 	data  []byte
 	users int

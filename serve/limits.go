@@ -90,7 +90,7 @@ func (l *load) ask(ctx context.Context, store executor, most int) error {
 	return err
 }
 
-// executedOrDue are the statuses of runs that cost something now, waiting those of runs that wait for answers.
+// executedOrDue are the statuses of runs that cost something now, waiting the statuses of runs that wait for answers.
 var (
 	executedOrDue = []runs.Status{runs.Ready, runs.Running}
 	waiting       = []runs.Status{runs.Waiting}
@@ -103,7 +103,7 @@ type reservations struct {
 	owners map[string]*reserved
 }
 
-// reserved are the runs of one principal. It is there while somebody uses it.
+// reserved are the runs of one principal. It exists while a caller uses it.
 type reserved struct {
 	users int
 	mu    sync.Mutex // guards runs; it is held while the principal's runs are counted, so that two do not take one place

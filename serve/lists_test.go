@@ -87,7 +87,7 @@ type plainFront struct {
 	dispatch.Front[*schema.Message]
 }
 
-// Where runs cannot be removed, those of a thread that was deleted are not there for clients.
+// Where runs cannot be removed, the runs of a thread that was deleted are hidden from clients.
 // Rule serving/SV4.
 func TestServer_HidesTheRunsOfADeletedThread(t *testing.T) {
 	store := checkpoint.NewMemoryStore()

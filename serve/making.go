@@ -12,10 +12,10 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// making is how a run is made: by a start, or a fork.
+// making describes how a run is made: by a start, or a fork.
 type making struct {
 	id string
-	// tags are those of the run. With an idempotency key, they have what is compared when the request is sent again.
+	// tags are the tags of the run. With an idempotency key, they have what is compared when the request is sent again.
 	tags map[string]string
 	// make makes the run. It may fail with runs.ErrExists.
 	make func() (runs.Info, error)

@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// routes are those of the native API.
+// routes returns the handler of the native API.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request, *Caller) error{
@@ -150,7 +150,7 @@ func (s *Server) sendStarted(w http.ResponseWriter, r *http.Request, c *Caller, 
 	return nil
 }
 
-// prefixOf is what of the path of a request is before the paths of the server: it may be mounted below one
+// prefixOf returns the part of a request's path before the paths of the server: the server may be mounted below a prefix
 // (http.StripPrefix).
 func prefixOf(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
@@ -359,7 +359,7 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 	if err != nil {
 		return err
 	}
-	if !c.owns(&run) { // what becomes of it is for others
+	if !c.owns(&run) { // its outcome is for others
 		SendJSON(w, http.StatusAccepted, run)
 		return nil
 	}

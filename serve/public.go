@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 )
 
-// errorTexts are what clients read about errors, by the type (see adk.ErrorType).
+// errorTexts has the texts that clients read about errors, by the type (see adk.ErrorType).
 var errorTexts = map[string]string{
 	"canceled":          "the run was stopped",
 	"abandoned":         "the run was stopped",

@@ -17,7 +17,7 @@ import (
 // Status is the state of a run as clients see it.
 type Status string
 
-// The statuses. Those of a run that has not ended are ready, running, waiting and held.
+// The statuses. A run that has not ended is ready, running, waiting or held.
 const (
 	Ready     Status = "ready"     // it is due, or will be
 	Running   Status = "running"   // it is executed
@@ -28,7 +28,7 @@ const (
 	Held      Status = "held"      // a fork that is to be continued (see Fork.Hold)
 )
 
-// statusOf is the status of a run for clients. A run that is paused is over for them, but for a fork that nobody has
+// statusOf returns the status of a run for clients. A run that is paused is over for them, but for a fork that was not
 // stopped, which gives a reason.
 func statusOf(info *runs.Info) Status {
 	switch {
@@ -66,14 +66,14 @@ type Run struct {
 
 	// Token is the token of the latest lease of the run. Later events have a higher one.
 	Token uint64 `json:"-"`
-	// info is what it was made of.
+	// info is the run that it was made of.
 	info runs.Info
 }
 
 // Question is something that a run waits for.
 type Question struct {
 	ID string `json:"id"`
-	// Run, Agent and Thread are those of the run, in lists of questions of several runs.
+	// Run, Agent and Thread name the run, its agent and its thread, in lists of questions of several runs.
 	Run    string `json:"run,omitempty"`
 	Agent  string `json:"agent,omitempty"`
 	Thread string `json:"thread,omitempty"`
@@ -94,7 +94,7 @@ type Question struct {
 	Expires  *time.Time `json:"expires,omitempty"`
 }
 
-// numbered is what the record of a run appends to the ID of a call that a model has used before.
+// numbered matches what the record of a run appends to the ID of a call that a model has used before.
 var numbered = regexp.MustCompile(`~[0-9]+$`)
 
 // isForCall reports whether a question is for a client to carry out a call, and which: by the tool, and the ID of the model

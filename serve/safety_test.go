@@ -291,7 +291,7 @@ func FuzzServer_StartsOrRefuses(f *testing.F) {
 	})
 }
 
-// noFront is a Front that nobody uses.
+// noFront is a Front that must not be used.
 type noFront struct {
 	dispatch.Front[*schema.Message]
 }

@@ -84,7 +84,7 @@ func (d *desk) as(who string) *desk {
 	return &other
 }
 
-// byToken authenticates whoever "as" says: "ana" or "ana/clerk".
+// byToken authenticates the principal that "as" names: "ana" or "ana/clerk".
 func byToken(r *http.Request) (Principal, error) {
 	who, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -202,7 +202,7 @@ func said(events []runlog.Event) (texts []string) {
 	return texts
 }
 
-// pay is a tool that counts what it pays, and is only called when somebody approves.
+// pay is a tool that counts what it pays, and is only called after an approval.
 func pay(t *testing.T, paid *[]string) adk.ChatModelAgentConfig {
 	t.Helper()
 	type order struct {

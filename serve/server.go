@@ -235,7 +235,7 @@ func (s *Server) Protect(h http.Handler, refuse func(w http.ResponseWriter, p *P
 }
 
 // callerOf authenticates a request: by its ticket, if it shows one where it may, otherwise as Config.Auth does. A ticket
-// comes first: Auth may know everybody, as guests.
+// comes first: Auth may accept every client, as a guest.
 func (s *Server) callerOf(r *http.Request) (*Caller, error) {
 	if shown, run := r.URL.Query().Get("ticket"), eventsOf(r); shown != "" && run != "" {
 		p, err := s.tickets.take(shown, run)
@@ -268,7 +268,7 @@ func (s *Server) Handle(
 	})
 }
 
-// isProbe reports whether a request asks for the state of the process, which everybody may.
+// isProbe reports whether a request asks for the state of the process, which every client may.
 func isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
 }

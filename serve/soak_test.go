@@ -46,7 +46,7 @@ func (payer) Stream(_ context.Context, history []*schema.Message, _ ...model.Opt
 	return schema.StreamReaderFromArray(chunks), nil
 }
 
-// Clients come and go, answer, stop runs and vanish, at random. No run is lost, nothing is paid that nobody approved, or
+// Clients come and go, answer, stop runs and vanish, at random. No run is lost, nothing is paid without an approval, or
 // twice, every record has its end, and nothing is left over.
 func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 	runs := 600
@@ -149,7 +149,7 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 	}
 }
 
-// memory is what the process holds on to.
+// memory returns the number of bytes that the process holds on to.
 func memory() uint64 {
 	runtime.GC()
 	runtime.GC()

@@ -25,8 +25,8 @@ type Start struct {
 	// and the thread is a name by which the run is found, one run at a time. It is implied on a server that keeps no
 	// threads if the history of the client is trusted; otherwise such a server refuses a thread.
 	Stateless bool
-	// Messages holds the new messages: those of role user. With TrustHistory, or Config.TrustHistory, also what was said
-	// before. At least one is required, unless Replaces says which were.
+	// Messages holds the new messages: messages of role user. With TrustHistory, or Config.TrustHistory, also what was
+	// said before. At least one is required, unless Replaces says which were.
 	Messages []*schema.Message
 	// MessageIDs are the IDs by which the client knows Messages, in their order, "" for none. Of a thread that the server
 	// keeps, messages that it has by their IDs (see [ThreadMessage]) are left out: a client may not know what has arrived.
@@ -171,8 +171,8 @@ func (c *Caller) putInThread(job *dispatch.Job, start *Start) (err error) {
 	return nil
 }
 
-// requestOf is what a request is compared by when it is sent again. What not all releases know is in it only if it is
-// there: while a fleet is replaced, both must say the same.
+// requestOf returns the text by which a request is compared when it is sent again. What not all releases know is in it
+// only if it is there: while a fleet is replaced, both must say the same.
 func requestOf(start *Start, job *dispatch.Job) (string, error) {
 	tools, _ := job.SessionValues[clientToolsKey].(string)
 	parts := []any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling, start.Replaces,
@@ -198,7 +198,7 @@ func addLabels(tags, labels map[string]string) error {
 	return nil
 }
 
-// sessionValues are those that a run begins with: of the protocol, and what the client has brought.
+// sessionValues returns the values that a run begins with: of the protocol, and what the client has brought.
 func (s *Server) sessionValues(agent *served, start *Start) (map[string]any, error) {
 	tools, err := s.encodeClientTools(start.ClientTools)
 	if err == nil {
@@ -318,8 +318,8 @@ func (c *Caller) stopFor(ctx context.Context, all []string) error {
 	return nil
 }
 
-// checkRates refuses what is too much. Otherwise the run has a place among those of the principal, until it is in the store:
-// then release is called.
+// checkRates refuses what is too much. Otherwise the run has a place among the runs of the principal, until it is in the
+// store: then release is called.
 func (c *Caller) checkRates(ctx context.Context) (release func(), err error) {
 	s, owner := c.server, c.principal.owner()
 	l := s.settings.limits

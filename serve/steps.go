@@ -111,7 +111,7 @@ func (s *Server) publicStep(step *adk.Step, before map[string][]any) Step {
 	return shown
 }
 
-// shownMessages are those of a step that clients see.
+// shownMessages returns the messages of a step that clients see.
 func (s *Server) shownMessages(messages []any) []any {
 	if s.settings.detail {
 		return messages
@@ -159,7 +159,7 @@ func messageOf(message any) runlog.Message {
 	return runlog.Message{}
 }
 
-// publicValues are session values for clients, without those of the server.
+// publicValues returns the session values for clients, without the values of the server.
 func publicValues(values map[string]any) (shown map[string]json.RawMessage, types map[string]string) {
 	for key, value := range values {
 		if strings.HasPrefix(key, tagPrefix) {

@@ -20,7 +20,7 @@ const (
 	// that it needs not be set for each frame.
 	writeWithin   = 30 * time.Second
 	deadlineSlack = 3 * time.Second
-	// stopWithin limits the time that a run that nobody watches any more takes to come to where nothing is lost.
+	// stopWithin limits the time that a run without watchers takes to come to where nothing is lost.
 	stopWithin = 5 * time.Second
 	// lookFor limits the time that an event that was recorded takes to be read.
 	lookFor = 250 * time.Millisecond
@@ -29,7 +29,7 @@ const (
 	restFor = 2 * time.Second
 )
 
-// Disconnect says what becomes of a run when nobody watches it any more because clients have gone away.
+// Disconnect says what happens to a run when its last watcher has gone away.
 type Disconnect struct {
 	cancels bool
 	after   time.Duration
@@ -38,9 +38,9 @@ type Disconnect struct {
 // Keep leaves the run as it is. It is the zero Disconnect.
 func Keep() Disconnect { return Disconnect{} }
 
-// CancelAfter stops the run when nobody has watched it for a time since the last client went away: where nothing is lost,
-// or 5 seconds later at once. A server counts its own watchers alone: where requests of one run reach several processes,
-// use [Keep], or send the requests of a run to one process.
+// CancelAfter stops the run when no client has watched it for a time since the last client went away: where nothing is
+// lost, or 5 seconds later at once. A server counts its own watchers alone: where requests of one run reach several
+// processes, use [Keep], or send the requests of a run to one process.
 func CancelAfter(d time.Duration) Disconnect { return Disconnect{true, d} }
 
 // StreamConfig says what of a run is written to a client, and how.
@@ -171,7 +171,7 @@ func (f *Frames) Raw(text string) {
 // waits or was stopped, or the client goes away. The error, a *Problem, says why nothing was written: then the caller
 // answers the request.
 //
-// A client that reads slowly slows nobody down: it is written to at its own pace, and is dropped when it has taken
+// A client that reads slowly slows no one else down: it is written to at its own pace, and is dropped when it has taken
 // nothing for 30 seconds.
 func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf StreamConfig) error {
 	info, err := c.watched(r.Context(), conf.Run)
@@ -284,7 +284,7 @@ func (s *Server) rests(ctx context.Context, run string, end runlog.Cursor) bool 
 	return true
 }
 
-// stopUnwatched stops a run that nobody watches any more.
+// stopUnwatched stops a run that no client watches any more.
 func (s *Server) stopUnwatched(run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -408,7 +408,7 @@ type watchers struct {
 	runs map[string]*watched
 }
 
-// watched is a run that somebody watches, or that is to be stopped because nobody does.
+// watched is a run that has watchers, or that is to be stopped because it has none.
 type watched struct {
 	clients int
 	stop    *time.Timer
@@ -459,7 +459,7 @@ func (w *watchers) leave(run string, d Disconnect, gone bool, stop func()) {
 	})
 }
 
-// isAbandoned reports whether a run is to be stopped because nobody watches it.
+// isAbandoned reports whether a run is to be stopped because no client watches it.
 func (w *watchers) isAbandoned(run string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

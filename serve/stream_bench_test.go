@@ -41,7 +41,7 @@ func (c chunks) Stream(context.Context, []*schema.Message, ...model.Option) (*sc
 	return r, nil
 }
 
-// byHand is a handler that somebody writes for the same: it reads a model, and writes what it says.
+// byHand is a handler written by hand for the same: it reads a model, and writes what it says.
 func byHand(n int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -63,7 +63,7 @@ func byHand(n int) http.Handler {
 	})
 }
 
-// BenchmarkStream is a run of 1,000 chunks read by a client, beside a handler that somebody writes for it.
+// BenchmarkStream is a run of 1,000 chunks read by a client, beside a handler written by hand for it.
 func BenchmarkStream(b *testing.B) {
 	const n = 1000
 	read := func(b *testing.B, url, body string) {

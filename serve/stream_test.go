@@ -30,7 +30,7 @@ func blocks(t *testing.T, started chan<- struct{}, until <-chan struct{}) adk.Ag
 	slow, err := utils.InferTool("slow", "Takes long.", func(ctx context.Context, _ struct{}) (string, error) {
 		select {
 		case started <- struct{}{}:
-		default: // nobody waits for another call
+		default: // the test waits for no other call
 		}
 		select {
 		case <-ctx.Done():

@@ -57,7 +57,7 @@ func (p pacedModel) Stream(context.Context, []*schema.Message, ...model.Option) 
 	return r, nil
 }
 
-// handEvent is what somebody sends who writes a handler with the same bytes.
+// handEvent is an event of a handler written by hand that sends the same bytes.
 type handEvent struct {
 	V      int      `json:"v"`
 	Run    string   `json:"run"`
@@ -75,7 +75,7 @@ type handEvent struct {
 	} `json:"data"`
 }
 
-// pacedByHand is a handler that somebody writes for a pacedModel.
+// pacedByHand is a handler written by hand for a pacedModel.
 func pacedByHand(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	s, err := paced.Stream(r.Context(), nil)
@@ -199,9 +199,9 @@ func readStream(address, request string) error {
 	}
 }
 
-// BenchmarkStreams is a thousand clients that read what models say, twenty pieces a second: what a piece costs the server,
-// its run and the start of it included, as a multiple of what the same bytes cost a handler that somebody writes by hand;
-// and how much memory a stream and its run take. A round takes ten seconds for each.
+// BenchmarkStreams is a thousand clients that read what models say, twenty pieces a second: what a piece costs the
+// server, its run and the start of it included, as a multiple of what the same bytes cost a handler written by hand; and
+// how much memory a stream and its run take. A round takes ten seconds for each.
 func BenchmarkStreams(b *testing.B) {
 	const clients = 1000
 	const body = `{"input":"x"}`

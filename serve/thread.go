@@ -71,8 +71,8 @@ func (s *Server) conversationOf(p Principal, thread string) (string, error) {
 	return threadKey(p, thread)
 }
 
-// runsOf are the runs of a thread of a principal, of all its threads if that is "": they are found by what they are
-// tagged with, whoever keeps the history.
+// runsOf returns a query for the runs of a thread of a principal, of all its threads if thread is "": they are found by
+// their tags, wherever the history is kept.
 func runsOf(p Principal, thread string) (q runs.Query, err error) {
 	q.Tags = map[string]string{tagOwner: p.owner()}
 	if thread != "" {
@@ -152,7 +152,7 @@ func threadOf(info *conversation.Info, name string) Thread {
 	return Thread{ID: name, Title: info.Title, Created: info.Created, Updated: info.Updated, cursor: info.Cursor()}
 }
 
-// Messages yields the messages of a thread, oldest first, with those of the turn that is open last. What another run was
+// Messages yields the messages of a thread, oldest first, with the messages of the open turn last. What another run was
 // started instead of is not among them, nor are summaries. An error is the last item. A thread that there is not has
 // none.
 func (c *Caller) Messages(ctx context.Context, thread string) iter.Seq2[ThreadMessage, error] {

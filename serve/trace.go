@@ -9,7 +9,7 @@ import (
 // to it (see ext/otel).
 const submittedBy = "weft.submitted_by"
 
-// traceparent is what that header looks like (W3C Trace Context).
+// traceparent matches the header of that name (W3C Trace Context).
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // traceparentOf is the span of a request, "" if there is none.

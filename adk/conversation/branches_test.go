@@ -25,7 +25,7 @@ func exchange(t *testing.T, c *Conversation, question, answer string) {
 	require.NoError(t, claim.Keep(t.Context(), says("a", answer)))
 }
 
-// texts is what a model sees.
+// texts returns what a model sees.
 func texts(t *testing.T, c *Conversation, o HistoryOptions) []string {
 	t.Helper()
 	messages, _, err := Messages(t.Context(), c.store, c.id, c.branch, o)

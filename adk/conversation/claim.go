@@ -32,7 +32,7 @@ type Progress struct {
 }
 
 // Wait says that the run of the turn was interrupted: what it has said since it was claimed is kept with the open turn,
-// with the questions that it waits for, for whoever resumes it. The claim ends with it.
+// with the questions that it waits for, for the process that resumes it. The claim ends with it.
 func (c *Claim) Wait(ctx context.Context, p Progress, questions ...Question) error {
 	open := &OpenTurn{Turn: c.with(p), Key: uuid.NewString()}
 	open.Status, open.Questions = Waiting, questions
@@ -87,7 +87,8 @@ func settled(said []adk.HistoryEntry) []adk.HistoryEntry {
 	return kept
 }
 
-// paired is a message with those of its calls that have results behind it, which it marks. It is nil if nothing is left.
+// paired returns a message with only the calls that have results behind it, and marks the results. It is nil if nothing
+// is left.
 func paired(m *schema.Message, said []adk.HistoryEntry, at int, results []bool) *schema.Message {
 	var calls []schema.ToolCall
 	for place, call := range m.ToolCalls {

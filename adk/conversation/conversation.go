@@ -20,8 +20,8 @@ type Conversation struct {
 	branch Branch
 }
 
-// New returns the conversation with an ID, which is any string but the empty one; it need not exist. It fails if the store
-// keeps no journals: those of package adk/checkpoint do. See [NewStore].
+// New returns the conversation with an ID, which is any string but the empty one; it need not exist. It fails if the
+// store keeps no journals: the stores of package adk/checkpoint do. See [NewStore].
 func New(store adk.CheckPointStore, id string) (*Conversation, error) {
 	if id == "" {
 		return nil, ErrNoID
@@ -116,13 +116,13 @@ func (c *Conversation) Resume(ctx context.Context) (*Claim, error) {
 		return nil, failed(c.id, ErrNotWaiting)
 	}
 	claim, err := c.take(ctx, lane.Open, HistoryOptions{})
-	if errors.Is(err, ErrLost) { // somebody else was faster
+	if errors.Is(err, ErrLost) { // another process was faster
 		err = failed(c.id, ErrNotWaiting)
 	}
 	return claim, err
 }
 
-// take claims an open turn, from whoever holds it, and reads what was said before within bounds.
+// take claims an open turn, from its holder if it has one, and reads what was said before within bounds.
 func (c *Conversation) take(ctx context.Context, open *OpenTurn, o HistoryOptions) (*Claim, error) {
 	history, err := c.upTo(ctx, open.Position, o)
 	if err != nil {
@@ -140,8 +140,8 @@ func (c *Conversation) claimed(open *OpenTurn, before History) *Claim {
 	return &Claim{Turn: open.Turn, History: before, conversation: c, key: open.Key}
 }
 
-// Discard drops the turn that is open, whoever holds it, and returns its ID, "" if none is open. What was said in it is
-// not part of the conversation.
+// Discard drops the turn that is open, whichever process holds it, and returns its ID, "" if none is open. What was said
+// in it is not part of the conversation.
 func (c *Conversation) Discard(ctx context.Context) (turn string, err error) {
 	for {
 		lane, err := c.store.Lane(ctx, c.id, c.branch)
@@ -159,8 +159,8 @@ func (c *Conversation) Discard(ctx context.Context) (turn string, err error) {
 // Delete removes the conversation with all its branches. That there is none is no error.
 func (c *Conversation) Delete(ctx context.Context) error { return c.store.Delete(ctx, c.id) }
 
-// Note appends messages that no agent answers: those of a person, or of another system. A turn may be open: the note is
-// before it. A note with the ID of one that was appended before changes nothing.
+// Note appends messages that no agent answers: messages of a person, or of another system. A turn may be open: the note
+// is before it. A note with the ID of one that was appended before changes nothing.
 func (c *Conversation) Note(ctx context.Context, id string, messages ...*schema.Message) (Position, error) {
 	if c.id == "" {
 		return 0, ErrNoID
@@ -183,7 +183,7 @@ func (c *Conversation) Note(ctx context.Context, id string, messages ...*schema.
 	}
 }
 
-// agentAt is who answers behind a turn.
+// agentAt returns the name of the agent that answers behind a turn.
 func (c *Conversation) agentAt(ctx context.Context, at Position) (string, error) {
 	if at == 0 {
 		return "", nil
@@ -195,7 +195,7 @@ func (c *Conversation) agentAt(ctx context.Context, at Position) (string, error)
 }
 
 // Compact appends a summary that stands for all turns up to one, in histories. Nothing is rewritten: [Conversation.Turns]
-// still has everything. head is where the branch ended for whoever wrote the summary: of several that are written at the
+// still has everything. head is where the branch ended for the writer of the summary: of several that are written at the
 // same time the first one counts, and the others are a [*HeadMovedError].
 func (c *Conversation) Compact(
 	ctx context.Context, head, covers Position, summary ...*schema.Message,
@@ -211,8 +211,8 @@ func (c *Conversation) Compact(
 
 // Rewind leaves the turns behind a position, 0 for all, out of the conversation: agents do not see them any more, and
 // [Conversation.History] does not have them. Nothing is rewritten: [Conversation.Turns] still has everything. head is
-// where the branch ended for whoever decided it: if it has moved the error is a [*HeadMovedError]. It fails with an
-// [*OpenError] while a turn is open, and with [ErrNoPosition] for turns before the place where the branch was forked.
+// where the branch ended for the caller that decided it: if it has moved the error is a [*HeadMovedError]. It fails with
+// an [*OpenError] while a turn is open, and with [ErrNoPosition] for turns before the place where the branch was forked.
 func (c *Conversation) Rewind(ctx context.Context, head, to Position) (Position, error) {
 	agent, err := c.agentAt(ctx, to)
 	if err != nil {

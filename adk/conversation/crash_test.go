@@ -100,7 +100,7 @@ func deskOf(t *testing.T, store adk.CheckPointStore) *adk.Runner {
 }
 
 // A process that dies at any write, of the run or of its conversation, leaves what the next one needs: the run ends with
-// its turn in the conversation once, also if somebody has asked the next question before. That is why the turn need not be
+// its turn in the conversation once, also if the next question was asked before. That is why the turn need not be
 // appended in the transaction in which the run is settled.
 //
 // Rules distributed/M3, distributed/M4.

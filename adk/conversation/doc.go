@@ -3,8 +3,8 @@
 // A checkpoint is how a run continues; a conversation is what was said. A turn is a question and everything that the
 // agents say until the answer is there. It is begun, may wait for a reply (an approval, say) as long as it takes, and is
 // kept whole when it has ended, or discarded: so what is kept is always a history that models accept. On one branch of a
-// conversation one turn is open at a time, whoever tries to begin another, in this process or in another on the same
-// store:
+// conversation one turn is open at a time, whichever caller tries to begin another, in this process or in another on the
+// same store:
 //
 //	from      to         by
 //	-         running    Begin

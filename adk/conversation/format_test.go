@@ -92,7 +92,7 @@ func TestTurn_KeepsEveryFieldOfItsMessages(t *testing.T) {
 	}
 }
 
-// goldenTurns are what the golden conversation says on its main branch.
+// goldenTurns returns the turns of the main branch of the golden conversation.
 func goldenTurns() []Turn {
 	at := time.Unix(1_700_000_000, 5000).UTC()
 	index := 2

@@ -43,7 +43,7 @@ func (h *History) Agent() string {
 
 // HistoryOptions bounds a history. It is cut between turns, from the oldest on; a summary stays. 0 is no bound.
 type HistoryOptions struct {
-	// MaxTurns is the number of turns that are returned besides the summary.
+	// MaxTurns is the number of turns that are returned in addition to the summary.
 	MaxTurns int
 	// MaxTokens is the number of tokens that they have together, as Count counts them. The newest turn is returned however
 	// long it is.
@@ -52,7 +52,7 @@ type HistoryOptions struct {
 }
 
 // Messages reads what a model is to see of a branch: the newest summary, if there is one, and the turns that it does not
-// cover. The position is that of the last turn. It reads no more than it returns.
+// cover. The position is the position of the last turn. It reads no more than it returns.
 func Messages(
 	ctx context.Context, store Store, id string, branch Branch, o HistoryOptions,
 ) ([]*schema.Message, Position, error) {
@@ -200,7 +200,7 @@ func (c *Conversation) compaction(ctx context.Context, before Position) ([]Turn,
 	}
 }
 
-// bounds is what is left of the room of a history.
+// bounds is the room that is left in a history.
 type bounds struct {
 	o             HistoryOptions
 	turns, tokens int

@@ -22,14 +22,14 @@ import (
 )
 
 // The records of a branch lie in segments: journals with so many records or bytes at most. A segment that is full is
-// never written to again; what was appended to it all the same does not count. The next one begins with a record that
-// has the state of the branch, so that nobody has to read what lies before it.
+// never written to again; what was appended to it all the same does not count. The next one begins with a record that has
+// the state of the branch, so that what lies before it need not be read.
 const (
 	segmentRecords = 64
 	segmentBytes   = 256 << 10
 )
 
-// journalPrefix is what the IDs of all journals of conversations begin with.
+// journalPrefix is the prefix of the IDs of all journals of conversations.
 const journalPrefix = "conversation/"
 
 // journalStore keeps conversations in journals. It has no state but what it remembers of them, and is safe for concurrent
@@ -41,7 +41,8 @@ type journalStore struct {
 	mu sync.Mutex // guards last, read and readBytes
 	// last is the last segment of a branch that was seen, by its prefix. It may be behind.
 	last map[string]int
-	// read is what was read of segments, by the ID of the journal, and readBytes how many bytes that has. It may be behind.
+	// read holds the records that were read of segments, by the ID of the journal, and readBytes how many bytes that has.
+	// It may be behind.
 	read      map[string]readRecords
 	readBytes int
 }
@@ -49,7 +50,7 @@ type journalStore struct {
 const (
 	// mostRemembered is the number of branches that a store remembers the last segments of.
 	mostRemembered = 10_000
-	// mostRead is how many bytes of what was read are remembered.
+	// mostRead is the number of bytes that are remembered of what was read.
 	mostRead = 8 << 20
 )
 
@@ -65,8 +66,8 @@ type sizedRecord struct {
 	size int
 }
 
-// records reads a segment. What was read of it before is not read again, but for its last record: that this is still where
-// it was says that nobody has removed the segment since.
+// records reads a segment. What was read of it before is not read again, but for its last record: that this is still
+// where it was says that the segment was not removed since.
 func (s *journalStore) records(ctx context.Context, prefix string, n int) ([]sizedRecord, error) {
 	id := segmentID(prefix, n)
 	s.mu.Lock()
@@ -122,11 +123,11 @@ func (s *journalStore) remember(id string, read readRecords) {
 	}
 }
 
-// NewStore makes a store for conversations of a store for checkpoints, which must keep journals: those of package
-// adk/checkpoint do. So one store has both: in memory, in files, in a database. Nothing in it is rewritten: every
-// change appends a record, which is durable when the method returns. A change costs what it is long, and reading what is
-// read, however long the conversation is. [Store.List] needs a store that lists, too (runs.Lister), and reads
-// a little of each conversation. A store that has a method Conversations() conversation.Store decides for itself.
+// NewStore makes a store for conversations of a store for checkpoints, which must keep journals: the stores of package
+// adk/checkpoint do. So one store has both: in memory, in files, in a database. Nothing in it is rewritten: every change
+// appends a record, which is durable when the method returns. A change costs what it is long, and reading what is read,
+// however long the conversation is. [Store.List] needs a store that lists, too (runs.Lister), and reads a little
+// of each conversation. A store that has a method Conversations() conversation.Store decides for itself.
 func NewStore(store adk.CheckPointStore) (Store, error) {
 	if own, ok := store.(interface{ Conversations() Store }); ok {
 		return own.Conversations(), nil
@@ -139,7 +140,7 @@ func NewStore(store adk.CheckPointStore) (Store, error) {
 	return &journalStore{journal: journal, list: lister, last: map[string]int{}, read: map[string]readRecords{}}, nil
 }
 
-// prefixOf is what the IDs of the segments of a branch begin with.
+// prefixOf returns the prefix of the IDs of the segments of a branch.
 func prefixOf(id string, branch Branch) string {
 	return journalPrefix + url.PathEscape(id) + "/" + url.PathEscape(string(branch)) + "/"
 }
@@ -163,7 +164,7 @@ func (s *journalStore) saw(prefix string, segment int) {
 	}
 }
 
-// segment is what was read of a journal.
+// segment holds what was read of a journal.
 type segment struct {
 	// start is the state at the beginning, nil if the segment has not begun; state is the one at the end.
 	start *laneState
@@ -362,8 +363,8 @@ func (s *journalStore) write(ctx context.Context, p place, r *record) error {
 	return s.journal.AppendRecord(ctx, segmentID(p.prefix, p.segment), data)
 }
 
-// remove removes all segments of a conversation, the main branch last, and of each branch the first segment last: what
-// is left of it when the process dies is removed by whoever removes it again.
+// remove removes all segments of a conversation, the main branch last, and of each branch the first segment last: what is
+// left of it when the process dies is removed by the next call that removes it.
 func (s *journalStore) remove(ctx context.Context, id string, main place) error {
 	for name := range main.seg.state.Forks {
 		lane, err := s.locate(ctx, prefixOf(id, name))
@@ -374,7 +375,7 @@ func (s *journalStore) remove(ctx context.Context, id string, main place) error 
 			return err
 		}
 	}
-	// Somebody may have made it again meanwhile: whoever does removes what was there before.
+	// It may have been made again meanwhile: the process that does so removes what was there before.
 	if now, err := s.locate(ctx, main.prefix); err != nil || now.seg.state.Life != main.seg.state.Life {
 		return err
 	}
@@ -668,7 +669,7 @@ func (s *journalStore) Turns(ctx context.Context, id string, branch Branch, from
 	}
 }
 
-// turnsOf yields the turns of one branch from a position on backwards. It reports whether there is somebody who reads on.
+// turnsOf yields the turns of one branch from a position on backwards. It reports whether the caller reads on.
 func (s *journalStore) turnsOf(
 	ctx context.Context, id string, p place, from Position, yield func(Turn, error) bool,
 ) bool {

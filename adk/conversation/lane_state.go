@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// recordKind is what a record of a branch says. The words are in stores: they do not change.
+// recordKind is the kind of a record of a branch. The words are in stores: they do not change.
 type recordKind string
 
 const (
@@ -27,7 +27,7 @@ const (
 	recordDelete recordKind = "delete"
 )
 
-// recordFormat is what this release writes.
+// recordFormat is the format that this release writes.
 const recordFormat = 1
 
 // record is one change of a branch. Its head is read to know the state of the branch, its payload, an encoded turn, only
@@ -37,8 +37,8 @@ type record struct {
 	ID     string     `json:"id"`
 	Kind   recordKind `json:"kind"`
 	At     time.Time  `json:"at"`
-	// Turn, Key, Before, Head, Covers and TurnKind are those of the turn of the payload. Compacted is what the state's
-	// becomes by a rewind.
+	// Turn, Key, Before, Head, Covers and TurnKind come from the turn of the payload. Compacted is the value that the
+	// state's Compacted gets by a rewind.
 	Turn      string     `json:"turn,omitempty"`
 	Key       string     `json:"key,omitempty"`
 	Before    string     `json:"before,omitempty"`
@@ -92,11 +92,11 @@ func decodeRecord(data []byte) (*record, error) {
 	return r, nil
 }
 
-// recentTurns is how many IDs of turns a branch remembers, to know those that are appended again.
+// recentTurns is the number of IDs of turns that a branch remembers, to know turns that are appended again.
 const recentTurns = 64
 
-// laneState is what the records of a branch come to. All processes read the records in one order, so they agree on which
-// ones count.
+// laneState is the state that follows from the records of a branch. All processes read the records in one order, so they
+// agree on which ones count.
 //
 //	open turn            to                   by
 //	none                 held with a key      recordOpen, whose Before is ""

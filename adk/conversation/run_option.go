@@ -17,7 +17,7 @@ import (
 // RunOption has a run be the next turn of the conversation: the run is given what was said before, within the bounds, and
 // begins with the agent that has answered last; what is said in it is appended when it has ended. While another turn is
 // open, the run fails with an [*OpenError] before a model is called. A run that stops and is saved keeps its turn open;
-// give the option to Resume, too. The option may be given to any number of runs, and to those of a TurnLoop.
+// give the option to Resume, too. The option may be given to any number of runs, and to the runs of a TurnLoop.
 //
 // The turn has the ID of the run (adk.WithCheckPointID), so that one that is resumed after its process died, by whatever
 // process, is appended once. A run that fails, or stops without being saved, is kept as far as it got. One that fails
@@ -51,7 +51,7 @@ func (w *watched) Begin(ctx context.Context, run turnwatch.Run) (turnwatch.Turn,
 	switch {
 	case run.Past == turnwatch.Underway && isOwn:
 		return w.watch(open)(w.take(ctx, open, w.bounds))
-	case open != nil && run.Held && run.ID == open.ID: // whoever began it before has said nothing that counts
+	case open != nil && run.Held && run.ID == open.ID: // the process that began it before has said nothing that counts
 		open.Said, open.Usage, open.Agent = nil, schema.TokenUsage{}, open.Entry
 		return w.watch(nil)(w.take(ctx, open, w.bounds))
 	case open != nil:
@@ -122,7 +122,7 @@ func (t *watchedTurn) Abandon(ctx context.Context) {
 	_ = t.Discard(ctx)
 }
 
-// progress is what a run has said that the turn does not have yet. A process that resumes a run may repeat some of it.
+// progress returns what a run has said that the turn does not have yet. A process that resumes a run may repeat some of it.
 func (t *watchedTurn) progress(s turnwatch.Stretch) Progress {
 	p := Progress{Agent: t.Turn.Agent}
 	if s.Agent != "" {

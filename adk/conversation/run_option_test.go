@@ -309,7 +309,7 @@ type cutOffLease struct{ runs.Lease }
 
 func (cutOffLease) Renew(context.Context) error { return errors.New("out of reach") }
 
-// slow is a store of conversations that answers when nobody waits any more.
+// slow is a store of conversations that answers when no caller waits any more.
 type slow struct{ Store }
 
 func (slow) Lane(ctx context.Context, _ string, _ Branch) (Lane, error) {

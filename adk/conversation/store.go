@@ -47,16 +47,16 @@ type Store interface {
 	// of it with another key, or, with nil, by none. before is "" if no turn is open: the error is an [*OpenError] if one
 	// is. If the key is another one by now, it is [ErrLost].
 	SetOpen(ctx context.Context, id string, branch Branch, before string, open *OpenTurn) error
-	// Turns yields the turns of a branch, and behind the first of them those of the branch that it was forked from, newest
-	// first, beginning at a position. 0 begins at the head. An error is the last item.
+	// Turns yields the turns of a branch, and behind the first of them the turns of the branch that it was forked from,
+	// newest first, beginning at a position. 0 begins at the head. An error is the last item.
 	Turns(ctx context.Context, id string, branch Branch, from Position) iter.Seq2[Turn, error]
 	// Fork begins a branch behind a turn of another one, 0 for before the first. It copies nothing. A name that is taken is
 	// [ErrBranchExists], unless it was forked at the same place.
 	Fork(ctx context.Context, id string, from Branch, at Position, name Branch) error
 }
 
-// Sweeper removes conversations that have expired. A [Store] may offer it; those of [NewStore] on a store that lists do.
-// Nobody calls it by itself: call it now and then, for example once an hour in one process; several at once do no harm.
+// Sweeper removes conversations that have expired. A [Store] may offer it; stores of [NewStore] on a store that lists do.
+// It is not called by itself: call it now and then, for example once an hour in one process; several at once do no harm.
 type Sweeper interface {
 	// Sweep removes at most limit conversations that have expired, and what is left of those whose deletion was cut short,
 	// each with all its branches. It looks at each conversation there is.
@@ -100,8 +100,8 @@ type Lane struct {
 	Parent   Branch
 	ForkedAt Position
 	Depth    int
-	// Head is the position of the last turn, and Compacted that of the last compaction that no rewind leaves out, 0 if there
-	// is none on the branch itself.
+	// Head is the position of the last turn, and Compacted the position of the last compaction that no rewind leaves out,
+	// 0 if there is none on the branch itself.
 	Head, Compacted Position
 	// Open is the turn that is open, nil if none is.
 	Open *OpenTurn
@@ -110,14 +110,14 @@ type Lane struct {
 // OpenTurn is a turn that is not part of the history yet.
 type OpenTurn struct {
 	Turn
-	// Key authorises its holder to change it. Each change needs another one, which nobody can guess.
+	// Key authorises its holder to change it. Each change needs another one, which cannot be guessed.
 	Key string
 }
 
 // NewTurn is a turn that is appended.
 type NewTurn struct {
 	Turn
-	// Head is the place where the branch ended for whoever appends.
+	// Head is the place where the branch ended for the caller that appends.
 	Head Position
 	// Key is the key of the open turn that ends with this one, "" for turns that were not open.
 	Key string
@@ -135,11 +135,11 @@ var (
 	ErrNoPosition = errors.New("the branch has no turn at that place")
 	// ErrTooDeep says that a branch would be more than [MaxDepth] forks away from the main one.
 	ErrTooDeep = errors.New("too many forks lie behind the branch: begin a new conversation with its history")
-	// ErrNoID says that a conversation has no ID: all that have none would be one, whoever they belong to.
+	// ErrNoID says that a conversation has no ID: all that have none would be one, whatever user they belong to.
 	ErrNoID = errors.New("the ID of the conversation is empty: name the user or the chat that it belongs to")
 	// ErrNotWaiting is wrapped by the error of [Conversation.Resume] if no turn waits.
 	ErrNotWaiting = errors.New("no turn waits for a reply")
-	// ErrLost says that a turn is not held any more: somebody has discarded it, or taken it over.
+	// ErrLost says that a turn is not held any more: it was discarded, or taken over by another process.
 	ErrLost = errors.New("the turn was discarded meanwhile")
 )
 

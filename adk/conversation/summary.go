@@ -11,8 +11,8 @@ import (
 
 type contextKey struct{}
 
-// FromContext returns the conversation that the run of a context is a turn of, nil if it belongs to none: that of its
-// [Conversation.RunOption].
+// FromContext returns the conversation that the run of a context is a turn of, nil if it belongs to none: the
+// conversation of its [Conversation.RunOption].
 func FromContext(ctx context.Context) *Conversation {
 	t, _ := ctx.Value(contextKey{}).(*watchedTurn)
 	if t == nil {
@@ -46,7 +46,7 @@ func KeepSummary(ctx context.Context, before, after adk.ChatModelAgentState) err
 	}
 	c := t.conversation
 	lane, err := c.store.Lane(ctx, c.id, c.branch)
-	if err != nil || lane.Compacted > t.Turn.Position { // somebody was faster
+	if err != nil || lane.Compacted > t.Turn.Position { // another process was faster
 		return err
 	}
 	_, err = c.Compact(ctx, lane.Head, t.Turn.Position, summary...)

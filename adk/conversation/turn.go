@@ -41,7 +41,7 @@ type Turn struct {
 	ID     string
 	Kind   Kind
 	Status Status
-	// Position is the place where it is on its branch. That of an open turn is the head when it began.
+	// Position is the place where it is on its branch. The position of an open turn is the head when it began.
 	Position Position
 	// Asked are the messages that the turn began with, Said what the agents have said, in order, with their authors.
 	Asked []*schema.Message

@@ -36,7 +36,7 @@ func asker(t *testing.T, name string, stops int32) (tool.BaseTool, *atomic.Int32
 	}), &questions
 }
 
-// placesOfAgents are where an agent can be in a run.
+// placesOfAgents has the places that an agent can have in a run.
 var placesOfAgents = map[string]func(t *testing.T, a adk.Agent) adk.Agent{
 	"alone":         func(_ *testing.T, a adk.Agent) adk.Agent { return a },
 	"in a sequence": inSequence,
@@ -69,7 +69,7 @@ func inSequence(t *testing.T, a adk.Agent) adk.Agent {
 }
 
 // TestStretch_UsesAnAnswerThatItWasStoppedWith: a run that is stopped at once while a call has its answer, by a person or
-// by a worker whose time is over, asks nobody again, wherever the call is; also when it is stopped twice.
+// by a worker whose time is over, does not ask again, wherever the call is; also when it is stopped twice.
 // Rule distributed/C6.
 func TestStretch_UsesAnAnswerThatItWasStoppedWith(t *testing.T) {
 	for place := range placesOfAgents {
@@ -120,7 +120,7 @@ func answerIsKept(t *testing.T, place, how string) {
 	require.EqualValues(t, 1, asked, "the question was asked %d times", asked)
 }
 
-// answeredMeanwhile is a store in which somebody answers when a worker that takes the run has just looked for answers.
+// answeredMeanwhile is a store in which an answer arrives when a worker that takes the run has just looked for answers.
 type answeredMeanwhile struct {
 	*checkpoint.MemoryStore
 	answer func()
@@ -144,8 +144,8 @@ func (l *answeredLease) Replies(ctx context.Context) ([]runs.Reply, error) {
 	return l.Lease.Replies(ctx)
 }
 
-// TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed: a timer of the run ends, and while a worker takes it somebody
-// answers. That is taken, and nobody is asked again.
+// TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed: a timer of the run ends, and an answer arrives while a
+// worker takes it. The answer is used, and the question is not asked again.
 // Rule distributed/C6.
 func TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

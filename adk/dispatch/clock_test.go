@@ -18,7 +18,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// TestWork_AClockThatIsOffDecidesNothing: the store's clock is ten minutes before or behind that of the worker, and
+// TestWork_AClockThatIsOffDecidesNothing: the store's clock is ten minutes before or behind the worker's clock, and
 // timers, expiries, deadlines, retries take as long as they are to, without looking at the store more often.
 // Rules distributed/D4, distributed/D8.
 func TestWork_AClockThatIsOffDecidesNothing(t *testing.T) {

@@ -51,10 +51,10 @@ type TypedConfig[M adk.MessageType] struct {
 	// those do not fail which only died with it.
 	MaxAttempts int
 	// Retry decides whether a run that failed is continued after its last step, and when; failures is how often it failed
-	// since it was last undisturbed, at least 1. The default tries again after errors of the store and of connections, and
-	// errors that say of themselves that they pass, by a method Retryable() bool, such as those of models with status 429 or
-	// 5xx: after 5 seconds, or what a method RetryIn() time.Duration asks for, twice as long each time up to 5 minutes, at
-	// most 20 times.
+	// since it was last undisturbed, at least 1. The default tries again after errors of the store and of connections,
+	// and errors that say of themselves that they pass, by a method Retryable() bool, such as errors of models with
+	// status 429 or 5xx: after 5 seconds, or what a method RetryIn() time.Duration asks for, twice as long each time up
+	// to 5 minutes, at most 20 times.
 	Retry func(err error, failures int) (after time.Duration, again bool)
 	// Secret signs the tokens of webhooks (see [NewWebhook]). All processes must have the same, of at least 16 bytes.
 	Secret []byte
@@ -71,7 +71,7 @@ type TypedConfig[M adk.MessageType] struct {
 	Options func(ctx context.Context, run runs.Info) ([]adk.AgentRunOption, error)
 	// Metrics counts what happens. The default is nil.
 	Metrics Metrics
-	// Logger gets, at level Warn, what nobody is there to be given. The default is nil.
+	// Logger gets, at level Warn, errors that no caller is there to receive. The default is nil.
 	Logger *slog.Logger
 }
 
@@ -97,7 +97,7 @@ type Config = TypedConfig[*schema.Message]
 type Agents = TypedAgents[*schema.Message]
 
 // TypedDispatcher submits runs, executes them, and is asked about them. It is safe for concurrent use, and has no
-// goroutines but those of [TypedDispatcher.Work] and of the runs that it executes.
+// goroutines but the ones of [TypedDispatcher.Work] and of the runs that it executes.
 type TypedDispatcher[M adk.MessageType] struct {
 	store runs.Store
 	conf  TypedConfig[M]
@@ -116,10 +116,10 @@ type TypedDispatcher[M adk.MessageType] struct {
 //   - WebhookAnswer: makes the answer of a webhook for others
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
 //   - Steps, Fork: read what a run did, and make a run of a part of it
-//   - Fail: settles a run that nobody executes
+//   - Fail: settles a run that no worker executes
 //   - Inspect, List, Count, Wait: ask about runs
 //   - Descendants: yields the runs that a run waits for, and theirs
-//   - Events: yields what happens in a run, whoever executes it
+//   - Events: yields what happens in a run, whichever process executes it
 //   - Stretch: executes one run until it ends or waits
 //   - Work: executes what is due
 //   - Sweep: removes what is kept no longer
@@ -278,7 +278,7 @@ func (d *TypedDispatcher[M]) Count(ctx context.Context, q runs.Query) (map[runs.
 	return d.store.Count(ctx, q)
 }
 
-// warn logs what nobody is there to be given.
+// warn logs an error that no caller is there to receive.
 func (d *TypedDispatcher[M]) warn(ctx context.Context, message string, args ...any) {
 	if d.conf.Logger != nil {
 		d.conf.Logger.WarnContext(ctx, message, args...)

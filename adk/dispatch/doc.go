@@ -8,9 +8,9 @@
 //	…
 //	err = d.Work(ctx, dispatch.WorkerConfig{}) // in a worker: until ctx ends, then it drains
 //
-// A run is executed in stretches: from where it is to where it ends, or waits for somebody. Each stretch holds the
-// lease of its run. If the process dies, the lease ends, and another worker continues after the last step that was
-// saved. While a run waits, for a person, a timer, another run or a webhook, it is a row in the store and nothing else.
+// A run is executed in stretches: from where it is to where it ends, or waits for an answer. Each stretch holds the lease
+// of its run. If the process dies, the lease ends, and another worker continues after the last step that was saved. While
+// a run waits, for a person, a timer, another run or a webhook, it is a row in the store and nothing else.
 //
 // The package is no engine: it has no graphs of jobs, no schedules, no rate limits and no pages. Programs that have a
 // queue already call [TypedDispatcher.Stretch] from its handler.

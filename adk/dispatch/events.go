@@ -20,7 +20,7 @@ func (h *heldLease[M]) recordOptions() []adk.AgentRunOption {
 	return h.record.Options()
 }
 
-// endRecord ends the record of the stretch. err is why nobody knows what the run has come to.
+// endRecord ends the record of the stretch. err is the reason why the outcome of the run is not known.
 func (h *heldLease[M]) endRecord(err error) {
 	if h.record == nil {
 		return
@@ -36,7 +36,7 @@ func (h *heldLease[M]) endRecord(err error) {
 	}
 }
 
-// recordedStatus is how the record of a stretch ends, "" if the run continues by itself.
+// recordedStatus returns the status that the record of a stretch ends with, "" if the run continues by itself.
 func recordedStatus(s runs.Status) runlog.Status {
 	switch s {
 	case runs.Done:
@@ -51,8 +51,7 @@ func recordedStatus(s runs.Status) runlog.Status {
 	return ""
 }
 
-// discard gives up what is left of an event. A stream is read to its end if it is recorded: it may be one that nobody
-// else reads.
+// discard gives up what is left of an event. A stream is read to its end if it is recorded: it may have no other reader.
 func (h *heldLease[M]) discard(e *adk.TypedAgentEvent[M]) {
 	if e.Output == nil || e.Output.MessageOutput == nil || e.Output.MessageOutput.MessageStream == nil {
 		return
@@ -74,9 +73,9 @@ const (
 	lastEvents = 2 * time.Second
 )
 
-// Events yields what was recorded of a run behind a cursor, then what comes, whichever process executes it, and ends
-// with the run, behind a runlog.RunEnd that is final. A run that waits, is paused or is taken over is followed. It needs
-// Config.Log. An error is the last item: that of ctx, of a store, or runs.ErrNotFound.
+// Events yields what was recorded of a run behind a cursor, then what comes, whichever process executes it, and ends with
+// the run, behind a runlog.RunEnd that is final. A run that waits, is paused or is taken over is followed. It needs
+// Config.Log. An error is the last item: the error of ctx, an error of a store, or runs.ErrNotFound.
 //
 // Every cursor is good, also the zero one and one of another life of the run: see [runlog.Cursor].
 func (d *TypedDispatcher[M]) Events(
@@ -134,7 +133,7 @@ func (r *eventReader[M]) read(ctx context.Context) error {
 	}
 }
 
-// readFor yields events until none has come for a time. done says that there are no more, or nobody wants them.
+// readFor yields events until none has come for a time. done says that there are no more, or that the caller wants no more.
 func (r *eventReader[M]) readFor(ctx context.Context, idle time.Duration) (done bool, err error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()

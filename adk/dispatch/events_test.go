@@ -117,7 +117,7 @@ func TestEvents_AreReadByAProcessThatDoesNotExecuteTheRun(t *testing.T) {
 		require.Equal(t, runlog.RunEnd, got[len(got)-1].Type)
 		require.Equal(t, runlog.Done, got[len(got)-1].Data.(*runlog.RunEndData).Status)
 
-		// Whoever comes later, from wherever, has the same picture in the end.
+		// A reader that comes later, from any cursor, has the same picture in the end.
 		for i, e := range got[:len(got)-1] {
 			rest := readAll(t, front, "1", e.Cursor())
 			require.Equal(t, lines(got), lines(append(got[:i+1:i+1], rest...)), "behind %v", e.Cursor())

@@ -64,8 +64,8 @@ func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run runs.Info) error
 	return lease.Settle(ctx, runs.Settlement{})
 }
 
-// Descendants yields the runs that a run waits for or has waited for, and theirs: those of the deepest level, which is
-// the 8th at most, last. It ends with the first error.
+// Descendants yields the runs that a run waits for or has waited for, and theirs: the runs of the deepest level, which is
+// the 8th at most, come last. It ends with the first error.
 func (d *TypedDispatcher[M]) Descendants(ctx context.Context, id string) iter.Seq2[runs.Info, error] {
 	return func(yield func(runs.Info, error) bool) {
 		parents := []string{id}

@@ -98,7 +98,7 @@ type again struct{ tool.InvokableTool }
 
 func (again) Idempotent() bool { return true }
 
-// resolving is a tool that is called again with its key, if nobody knows what became of its call.
+// resolving is a tool that is called again with its key, if the outcome of its call is unknown.
 type resolving struct{ tool.InvokableTool }
 
 func (resolving) Outcome(context.Context, *adk.OutcomeUnknown) (*adk.ToolOutcome, error) {

@@ -16,8 +16,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestWork_ExecutesAForkThatIsContinued: no worker takes a fork before somebody says so; then it is a run like any
-// other.
+// TestWork_ExecutesAForkThatIsContinued: no worker takes a fork before it is continued; then it is a run like any other.
 // Rules steps/FK-1, steps/FK-2.
 func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

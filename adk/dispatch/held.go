@@ -14,11 +14,11 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// stopSource is who had a stretch stopped. The heldLease owns it.
+// stopSource names who had a stretch stopped. The heldLease owns it.
 //
 //	from    to      when
-//	nobody  drain   its worker ends, or its context has
-//	nobody  user    the runner has a request of the store
+//	none    drain   its worker ends, or its context has
+//	none    user    the runner has a request of the store
 //	drain   user    the same
 type stopSource int
 
@@ -29,15 +29,15 @@ const (
 )
 
 // heldLease is the lease that a runner executes a stretch on. It passes everything on to the lease of the store, and
-// decides what the run has come to: what only the dispatcher knows, such as when it is tried again and which runs it
-// waits for, goes into the same settlement.
+// decides the outcome of the run: what only the dispatcher knows, such as when it is tried again and which runs it waits
+// for, goes into the same settlement.
 type heldLease[M adk.MessageType] struct {
 	runs.Lease
 	d     *TypedDispatcher[M]
 	info  runs.Info
 	clock core.StoreClock
 	drain *drain
-	// meter measures the stretch, nil if nobody asked for it.
+	// meter measures the stretch, nil if it is not measured.
 	meter *Meter
 	// over is closed when the stretch has ended.
 	over chan struct{}
@@ -49,17 +49,17 @@ type heldLease[M adk.MessageType] struct {
 	mu sync.Mutex // guards the fields below
 	// sign is the time at which the last write was begun that made the lease count, until the runner has it.
 	sign time.Time
-	// by is who had it stopped.
+	// by names who had it stopped.
 	by stopSource
-	// settled is how the stretch ended, nil while it has not.
+	// settled is the settlement that ended the stretch, nil while it has not ended.
 	settled *runs.Settlement
 	// failed is the last error of the store, other than that the lease is lost.
 	failed error
 	// used: the runner has used the lease.
 	used bool
-	// written is how many records of the stretch the store has.
+	// written counts the records of the stretch that the store has.
 	written int
-	// ignoreDrain ends the wait for the drain, nil if nobody waits.
+	// ignoreDrain ends the wait for the drain, nil if there is no wait.
 	ignoreDrain func() bool
 }
 
@@ -132,7 +132,7 @@ func (h *heldLease[M]) keepUntilUsed() (stop func() bool) {
 	return timer.Stop
 }
 
-// NotifyStops implements core.StopNotifier: requests are those of the store, and of the worker when it drains.
+// NotifyStops implements core.StopNotifier: requests come from the store, and from the worker when it drains.
 func (h *heldLease[M]) NotifyStops(stop func(runs.StopRequest)) {
 	core.NotifyStops(h.Lease, h.over, func(how runs.StopRequest) {
 		h.stopped(stoppedByUser)
@@ -269,7 +269,7 @@ func (h *heldLease[M]) stoppedBy() stopSource {
 	return h.by
 }
 
-// decide makes what the runner says of the run into what becomes of it.
+// decide turns the settlement of the runner into the one that the store gets.
 func (h *heldLease[M]) decide(ctx context.Context, s *runs.Settlement) {
 	if h.isLate() && s.Status != runs.Done {
 		late := &deadlineError{h.info.Deadline}
@@ -278,7 +278,7 @@ func (h *heldLease[M]) decide(ctx context.Context, s *runs.Settlement) {
 	}
 	switch s.Status {
 	case runs.Paused:
-		if h.stoppedBy() != stoppedByUser { // nobody wanted it to stop: another worker continues
+		if h.stoppedBy() != stoppedByUser { // no user wanted it to stop: another worker continues
 			s.Status, s.Err = runs.Ready, ""
 		}
 	case runs.Waiting:
@@ -319,7 +319,7 @@ func (h *heldLease[M]) decideFailed(s *runs.Settlement) {
 	h.mu.Unlock()
 	var late *deadlineError
 	var poisoned *PoisonedError
-	if errors.As(cause, &late) || errors.As(cause, &poisoned) { // whoever tries again dies again
+	if errors.As(cause, &late) || errors.As(cause, &poisoned) { // another attempt fails the same way
 		return
 	}
 	if after, again := h.d.retry(cause, h.info.Retries+1); again {

@@ -26,7 +26,7 @@ const (
 // TypedJob is a run to submit.
 type TypedJob[M adk.MessageType] struct {
 	// ID is the application's, and names the run from now on; the same job submitted twice is one run. Required, but for
-	// jobs of tools, whose ID is made of that of the run around them.
+	// jobs of tools, whose ID is made of the ID of the run around them.
 	ID string
 	// Agent is the name under which workers know the agent. Required.
 	Agent string
@@ -51,7 +51,7 @@ type TypedJob[M adk.MessageType] struct {
 	NotBefore time.Time
 	// Deadline is the time at which the run is stopped and fails, wherever it is. The zero time is never.
 	Deadline time.Time
-	// Trace is passed to Config.Context, to join the spans of the run to those of its submitter.
+	// Trace is passed to Config.Context, to join the spans of the run to the spans of its submitter.
 	Trace string
 }
 

@@ -57,8 +57,8 @@ func (l *mortalLease) Settle(ctx context.Context, s runs.Settlement) error {
 	return l.alive(func() error { return l.Lease.Settle(ctx, s) })
 }
 
-// TestStretch_AToolThatAlwaysKillsItsProcessFailsTheRun: deaths at one place of a run are counted, also if what dies is a call
-// that each process makes again, whatever the run did well before, and whoever makes the call.
+// TestStretch_AToolThatAlwaysKillsItsProcessFailsTheRun: deaths at one place of a run are counted, also if what dies is a
+// call that each process makes again, whatever the run did well before, and whichever agent makes the call.
 // Rule distributed/D12.
 func TestStretch_AToolThatAlwaysKillsItsProcessFailsTheRun(t *testing.T) {
 	for name, c := range map[string]struct{ before, most int }{

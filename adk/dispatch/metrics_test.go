@@ -56,7 +56,7 @@ func TestWork_CountsWhatItDoes(t *testing.T) {
 		job.Trace = "00-trace"
 		_, err := d.Submit(t.Context(), job)
 		require.NoError(t, err)
-		time.Sleep(time.Minute) // nobody works yet
+		time.Sleep(time.Minute) // no worker runs yet
 		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
 		waitFor(t, d, "1", runs.Done)
 		require.Equal(t, "00-trace", trace)
@@ -78,7 +78,7 @@ func TestWork_CountsWhatItDoes(t *testing.T) {
 	})
 }
 
-// TestStretch_OfARunThatHasEndedTouchesNothing: any number of callers learn what it has come to, at the same time.
+// TestStretch_OfARunThatHasEndedTouchesNothing: any number of callers learn its outcome, at the same time.
 // Rule distributed/D1.
 func TestStretch_OfARunThatHasEndedTouchesNothing(t *testing.T) {
 	store := checkpoint.NewMemoryStore()

@@ -37,7 +37,7 @@ type TypedOutcome[M adk.MessageType] struct {
 //   - Err: why it failed or was stopped
 type Outcome = TypedOutcome[*schema.Message]
 
-// outcomeOf reads what a run has come to.
+// outcomeOf reads the outcome of a run.
 func (d *TypedDispatcher[M]) outcomeOf(ctx context.Context, info runs.Info) (o TypedOutcome[M], err error) {
 	o = TypedOutcome[M]{Status: info.Status, Waiting: info.Waiting, WakeAt: info.WakeAt}
 	if info.Error != "" {
@@ -62,7 +62,7 @@ const (
 	lastLook  = time.Second
 )
 
-// Wait waits until a run is done, has failed, waits or is paused, whoever executes it, and returns what it has come to.
+// Wait waits until a run is done, has failed, waits or is paused, whichever process executes it, and returns its outcome.
 // It returns the error of ctx when that ends, and one that matches runs.ErrNotFound if there is no such run.
 func (d *TypedDispatcher[M]) Wait(ctx context.Context, id string) (o TypedOutcome[M], err error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {

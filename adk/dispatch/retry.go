@@ -33,7 +33,7 @@ func retryPassing(err error, failures int) (after time.Duration, again bool) {
 	return after, true
 }
 
-// passes reports whether an error says of itself that it passes, or is that of a connection.
+// passes reports whether an error says of itself that it passes, or is an error of a connection.
 func passes(err error) bool {
 	var passing interface{ Retryable() bool }
 	if errors.As(err, &passing) {

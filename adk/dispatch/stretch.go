@@ -18,14 +18,13 @@ import (
 // NotMineAgain is after how long a run is due again that a worker does not execute (see [ErrNotMine]).
 const NotMineAgain = 5 * time.Second
 
-// Stretch executes a run from where it is to where it ends or waits, and returns what it has come to. A run that has
-// ended, is paused, waits for answers that are not there, or is ready at a later time only (Outcome.WakeAt), is not
-// touched. It blocks meanwhile, and may be called by
-// anyone, at any time: of several callers one executes, and the others get an error that matches runs.ErrBusy.
+// Stretch executes a run from where it is to where it ends or waits, and returns its outcome. A run that has ended, is
+// paused, waits for answers that are not there, or is ready at a later time only (Outcome.WakeAt), is not touched. It
+// blocks meanwhile, and may be called by anyone, at any time: of several callers one executes, and the others get an
+// error that matches runs.ErrBusy.
 //
-// An error says that nobody knows what the run has come to: the store failed, or somebody has taken the run over, or
-// this process does not know the agent. The run is continued by whoever calls next. What the run itself failed of is
-// Outcome.Err.
+// An error says that the outcome of the run is unknown: the store failed, or another process has taken the run over, or
+// this process does not know the agent. The next caller continues the run. What the run itself failed of is Outcome.Err.
 //
 // When ctx ends the run is stopped, and is ready for the next caller (see [WithDrain] for a gentler end).
 func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...StretchOption) (TypedOutcome[M], error) {
@@ -36,7 +35,7 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	if err != nil {
 		return TypedOutcome[M]{}, err
 	}
-	if exists && isOver(info) { // nobody needs the lease for that
+	if exists && isOver(info) { // that needs no lease
 		return d.outcomeOf(ctx, info)
 	}
 	o := stretchOptions{drain: &drain{}}
@@ -66,7 +65,7 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	return d.execute(ctx, lease, o)
 }
 
-// isOver reports whether there is nothing to execute of a run until somebody says so.
+// isOver reports whether a run has nothing to execute until a caller continues it.
 func isOver(run runs.Info) bool {
 	switch run.Status {
 	case runs.Done, runs.Failed, runs.Paused:
@@ -80,9 +79,9 @@ func isEarly(run runs.Info, now time.Time) bool {
 	return run.Status == runs.Ready && now.Before(run.WakeAt)
 }
 
-// Fail settles a run as failed that nobody executes, for the reason of cause: whoever was to execute it has given it
-// up. A run that waits for it gets the error. It fails with an error that matches runs.ErrBusy while somebody
-// holds the run, and runs.ErrEnded if it has ended.
+// Fail settles a run as failed that no worker executes, with cause as the reason: the process that was to execute it has
+// given it up. A run that waits for it gets the error. It fails with an error that matches runs.ErrBusy while a
+// process holds the run, and runs.ErrEnded if it has ended.
 func (d *TypedDispatcher[M]) Fail(ctx context.Context, id string, cause error) error {
 	defer d.notify()
 	if err := notOwn(id); err != nil {
@@ -165,8 +164,8 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how
 	return d.settleAs(settling, h, runs.Settlement{Status: runs.Failed, Err: err.Error(), Cause: err})
 }
 
-// isForOthers reports whether a run that could not begin here can be executed by other workers: those of a newer release,
-// or that know its types or its key. Nothing of it is changed.
+// isForOthers reports whether a run that could not begin here can be executed by other workers: workers of a newer
+// release, or workers that know its types or its key. Nothing of it is changed.
 func isForOthers(err error) bool {
 	for _, why := range []error{ErrNotMine, runs.ErrNewerFormat, runs.ErrUnknownType, checkpoint.ErrNoKey} {
 		if errors.Is(err, why) {
@@ -184,7 +183,7 @@ func (d *TypedDispatcher[M]) settleAs(ctx context.Context, h *heldLease[M], s ru
 	return d.settledAs(ctx, h)
 }
 
-// leave gives a lease back without having done anything, and returns what the run has come to.
+// leave gives a lease back without having done anything, and returns the outcome of the run.
 func (d *TypedDispatcher[M]) leave(ctx context.Context, lease runs.Lease, s runs.Settlement) (o TypedOutcome[M], err error) {
 	id := lease.Info().ID
 	if err := lease.Settle(ctx, s); err != nil {
@@ -197,7 +196,7 @@ func (d *TypedDispatcher[M]) leave(ctx context.Context, lease runs.Lease, s runs
 	return d.outcomeOf(ctx, info)
 }
 
-// refusal is how a run ends that must not be executed, nil for most.
+// refusal returns the settlement of a run that must not be executed, nil for most runs.
 func (d *TypedDispatcher[M]) refusal(info runs.Info, now time.Time) *runs.Settlement {
 	var err error
 	switch {
@@ -222,7 +221,7 @@ func (e *PoisonedError) Error() string {
 	return fmt.Sprintf("run %q died %d times at the same place", e.ID, e.Attempts)
 }
 
-// run has the runner of the agent execute the run. It returns the last error; what the run has come to is in h.
+// run has the runner of the agent execute the run. It returns the last error; the outcome of the run is in h.
 func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets map[string]any) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // of code of the user's
@@ -281,7 +280,7 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 	return err
 }
 
-// settledAs is what a stretch has come to that this process has settled.
+// settledAs returns the outcome of a stretch that this process has settled.
 func (d *TypedDispatcher[M]) settledAs(ctx context.Context, h *heldLease[M]) (o TypedOutcome[M], err error) {
 	s := h.end()
 	o = TypedOutcome[M]{Status: s.Status, Waiting: s.Waiting, WakeAt: s.WakeAt, Err: s.Cause}

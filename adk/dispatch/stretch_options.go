@@ -5,12 +5,12 @@ import "time"
 // StretchOption changes how [TypedDispatcher.Stretch] executes a run.
 type StretchOption func(*stretchOptions)
 
-// stretchOptions is how a stretch is executed.
+// stretchOptions holds the options of a stretch.
 type stretchOptions struct {
 	drain *drain
-	// meter measures the stretch, nil if nobody asked for it.
+	// meter measures the stretch, nil if it is not measured.
 	meter *Meter
-	// ttl is that of the lease, 0 for that of the dispatcher.
+	// ttl is the TTL of the lease, 0 for TypedConfig.TTL.
 	ttl time.Duration
 	// turn gives the turn of a suspect back, nil if the caller has none.
 	turn func()
@@ -37,8 +37,8 @@ func WithDrain(begins <-chan struct{}, timeout time.Duration) StretchOption {
 }
 
 // WithTTL is TypedConfig.TTL for one stretch: how long after the death of this process others continue the run. The
-// caller may have a way of his own to find out that a process has died, which should not be faster. Less than a second
-// is a second.
+// caller may have its own way to find out that a process has died, which should not be faster. Less than a second is a
+// second.
 func WithTTL(ttl time.Duration) StretchOption {
 	return func(o *stretchOptions) { o.ttl = max(ttl, time.Second) }
 }

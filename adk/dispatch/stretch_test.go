@@ -69,7 +69,7 @@ func TestStretch_DrainsAtOnceAfterItsTimeout(t *testing.T) {
 	})
 }
 
-// TestFail_SettlesARunThatNobodyExecutes, and not one that somebody does or that has ended.
+// TestFail_SettlesARunThatNobodyExecutes, and not one that is executed or has ended.
 func TestFail_SettlesARunThatNobodyExecutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()

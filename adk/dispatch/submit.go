@@ -47,8 +47,8 @@ func (d *TypedDispatcher[M]) submitAlone(
 	return info, err
 }
 
-// submitInPlace submits a run and stops those of its key that were submitted before, also at the same moment: they are
-// there when this one is.
+// submitInPlace submits a run and stops the runs of its key that were submitted before, also at the same moment: they are
+// in the store when this one is.
 func (d *TypedDispatcher[M]) submitInPlace(
 	ctx context.Context, id string, run runs.Spec,
 ) (runs.Info, error) {

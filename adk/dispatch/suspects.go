@@ -10,8 +10,8 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// suspicion is how a run stands to the deaths of the processes that executed it. It follows from RunInfo.Attempts, which
-// the row of the store counts: one for each process that took the run and left nothing behind.
+// suspicion says whether a run is suspected of the deaths of the processes that executed it. It follows from
+// RunInfo.Attempts, which the row of the store counts: one for each process that took the run and left nothing behind.
 //
 //	from      to        when
 //	innocent  suspect   a third of Config.MaxAttempts processes died with it. Others may have been to blame
@@ -52,7 +52,7 @@ type turnTaker struct {
 	taken bool
 }
 
-// take returns a function that gives the turn back, which may be called twice, and nil if somebody has the turn.
+// take returns a function that gives the turn back, which may be called twice, and nil if the turn is taken.
 func (t *turnTaker) take() (giveBack func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// sweeper is the ID of the run, without records, whose lease is held by who removes events. It is in no list (see
-	// core.OwnQueue), and nobody submits, stops or removes a run of this name through a dispatcher.
+	// sweeper is the ID of the run, without records, whose lease is held by the process that removes events. It is in no
+	// list (see core.OwnQueue), and no run of this name can be submitted, stopped or removed through a dispatcher.
 	sweeper = "weft.sweep"
 	// sweepTime limits the time that it takes to remove runs, and then events, which is also the time of the lease.
 	sweepTime = time.Minute
 	// sweepAtOnce is the number of runs that are removed in one call of the store.
 	sweepAtOnce = 1000
-	// keepStray is how long events stay of a run that the store of runs does not have: it may be one of another store.
+	// keepStray is the time for which events stay of a run that the store of runs does not have: it may be one of another
+	// store.
 	keepStray = 7 * 24 * time.Hour
 )
 
@@ -81,7 +82,7 @@ func (d *TypedDispatcher[M]) sweepEvents(ctx context.Context, keep time.Duration
 	switch {
 	case errors.Is(err, runs.ErrBusy):
 		return nil
-	case err == nil && lease.Info().Queue != core.OwnQueue: // somebody has written it past the dispatcher
+	case err == nil && lease.Info().Queue != core.OwnQueue: // it was written past the dispatcher
 		err = errors.Join(fmt.Errorf("run %q is not Weft's: remove it", sweeper), lease.Settle(ctx, runs.Settlement{}))
 	}
 	if err != nil {

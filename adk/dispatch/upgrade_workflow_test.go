@@ -19,7 +19,7 @@ import (
 type paying struct {
 	t     *testing.T
 	store *checkpoint.MemoryStore
-	// dies: the process dies in the first payment of B, behind that of A. Otherwise B asks before it pays.
+	// dies: the process dies in the first payment of B, behind the payment of A. Otherwise B asks before it pays.
 	dies  bool
 	aPaid chan struct{}
 
@@ -45,7 +45,7 @@ func (p *paying) pays(name, key string) (dies bool) {
 	return dies
 }
 
-// payments are how many each agent has made.
+// payments returns how many payments each agent has made.
 func (p *paying) payments() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func workflowOf(t *testing.T, kind string, agents ...adk.Agent) (w adk.Agent) {
 }
 
 // TestWork_FindsAgentsOfAWorkflowThatWasChanged while a run of it waited, or after its process died: by name and place.
-// Nobody pays twice, and a run whose agent is gone says so before anything runs.
+// No agent pays twice, and a run whose agent is gone says so before anything runs.
 // Rule distributed/C14.
 func TestWork_FindsAgentsOfAWorkflowThatWasChanged(t *testing.T) {
 	const fails = "cannot continue"

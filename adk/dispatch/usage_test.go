@@ -33,7 +33,7 @@ func callFor(name string) *schema.Message {
 	return schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: name, Arguments: `{}`}}})
 }
 
-// usageOf is what the store says that a run has used.
+// usageOf returns the usage of a run that the store has.
 func usageOf(t *testing.T, d *dispatch.Dispatcher, id string) runs.Usage {
 	t.Helper()
 	info, _, err := d.Inspect(t.Context(), id)

@@ -18,11 +18,11 @@ import (
 const (
 	maxDepth    = 8
 	maxChildren = 1000
-	// lookAtChildren is how soon a run looks whether a run that it waits for has ended without an answer to it: one that
-	// had ended before it was waited for. It looks less and less often.
+	// lookAtChildren is the time after which a run looks whether a run that it waits for has ended without an answer to
+	// it: one that had ended before it was waited for. It looks less and less often.
 	lookAtChildren = time.Minute
-	// lookAgainAtChildren is how soon it looks if it has waited for the same run before it was resumed for something else:
-	// that may have ended meanwhile.
+	// lookAgainAtChildren is the time after which it looks if it has waited for the same run before it was resumed for
+	// something else: that may have ended meanwhile.
 	lookAgainAtChildren = time.Second
 )
 
@@ -74,7 +74,7 @@ func (c *TypedChildRun[M]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(childInfo{c.Job.ID, c.Job.Agent})
 }
 
-// childInfo is what a list shows of a run that is waited for.
+// childInfo holds what a list shows of a run that is waited for.
 type childInfo struct {
 	Run   string `json:"run"`
 	Agent string `json:"agent"`
@@ -226,8 +226,8 @@ func (d *TypedDispatcher[M]) checkChildren(ctx context.Context, id string, more 
 	return err
 }
 
-// dueTargets are the questions of a run that need nobody to answer them: timers that are over, questions that nobody
-// answered in time, and runs that ended without giving an answer, because they had ended before.
+// dueTargets returns the questions of a run that need no answer of a person: timers that are over, questions that were
+// not answered in time, and runs that ended without giving an answer, because they had ended before.
 func (d *TypedDispatcher[M]) dueTargets(
 	ctx context.Context, info runs.Info, now time.Time,
 ) (map[string]any, error) {
@@ -260,7 +260,7 @@ func (h *heldLease[M]) waitedFor(id string) bool {
 	})
 }
 
-// endedChild is what a run came to that is waited for, nil while it has not ended.
+// endedChild returns the outcome of a run that is waited for, nil while it has not ended.
 func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p runs.Question) (*ChildOutcome, error) {
 	var child childInfo
 	if json.Unmarshal(p.Info, &child) != nil || child.Run == "" {
@@ -286,7 +286,7 @@ func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p runs.Question) (*
 	return answer, nil
 }
 
-// nextLook is the time at which a run looks again what it waits for that needs nobody, and whether its deadline is over.
+// nextLook returns the time at which a run looks again at waits that end without an answer, and at its deadline.
 func nextLook(info runs.Info, now time.Time) (at time.Time) {
 	at = info.Deadline
 	for _, p := range info.Waiting {

@@ -144,7 +144,7 @@ func TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten(t *testing.T) 
 	})
 }
 
-// TestChildRun_OneThatHasEndedBeforeAnswersAtOnce, although nobody ends it any more.
+// TestChildRun_OneThatHasEndedBeforeAnswersAtOnce, although no worker ends it any more.
 func TestChildRun_OneThatHasEndedBeforeAnswersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()

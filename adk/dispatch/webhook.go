@@ -16,7 +16,7 @@ import (
 
 // Webhook is the Info of an interrupt that another program answers, with [TypedDispatcher.AnswerWebhook].
 type Webhook struct {
-	// Token names the question, and proves that whoever has it was given it.
+	// Token names the question, and proves that its holder was given it.
 	Token string `json:"token"`
 	// Expires is the time from which the answer is an adk.AnswerExpired. The zero time is never.
 	Expires time.Time `json:"expires,omitzero"`
@@ -30,8 +30,8 @@ func (w *Webhook) Asks() adk.Question {
 // stretchKey asks a context for the stretchContext.
 type stretchKey struct{}
 
-// stretchContext is what tools are given by the dispatcher that executes their run: its secret, the run, and the clock of
-// the store.
+// stretchContext holds what tools are given by the dispatcher that executes their run: its secret, the run, and the clock
+// of the store.
 type stretchContext struct {
 	secret []byte
 	id     string
@@ -49,7 +49,7 @@ type stretchContext struct {
 //	return "", tool.Interrupt(ctx, hook)
 //
 // The token of a call is the same whenever the call is made. It is an HMAC-SHA256 of Config.Secret over the run and the
-// call: there is no table of tokens to leak. expires is after how long nobody has to answer any more, 0 never.
+// call: there is no table of tokens to leak. expires is the time after which no answer is needed any more, 0 for never.
 func NewWebhook(ctx context.Context, expires time.Duration) (*Webhook, error) {
 	run, _ := ctx.Value(stretchKey{}).(stretchContext)
 	key := adk.GetIdempotencyKey(ctx)
@@ -70,7 +70,7 @@ func NewWebhook(ctx context.Context, expires time.Duration) (*Webhook, error) {
 	return w, nil
 }
 
-// webhookPurpose is what tokens are sealed for.
+// webhookPurpose is the purpose that tokens are sealed for.
 const webhookPurpose = "weft webhook"
 
 var errNoWebhookSecret = errors.New("webhooks need Config.Secret, of at least 16 bytes")

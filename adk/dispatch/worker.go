@@ -21,8 +21,8 @@ type WorkerConfig struct {
 	Queues []string
 	// Slots limits the number of runs executed at the same time. The default is 64.
 	Slots int
-	// Pool has the worker share its slots with others, instead of Slots: with those of other tenants, each of which has a
-	// dispatcher on its own part of a store and a worker of its own.
+	// Pool has the worker share its slots with others, instead of Slots: with the workers of other tenants, each of which
+	// has a dispatcher on its own part of a store and a worker of its own.
 	Pool *Pool
 	// Poll is the interval at which an idle worker looks for runs that are due, with a jitter of 30 percent. The default is
 	// a second, at least 10 ms.
@@ -90,7 +90,7 @@ func (d *drain) onRequest(do func(runs.StopRequest)) (ignore func() bool) {
 	}
 }
 
-// end releases what a drain holds, when nobody waits for it.
+// end releases what a drain holds, when nothing waits for it.
 func (d *drain) end() {
 	if d.begin != nil {
 		d.begin()
@@ -280,10 +280,10 @@ func (w *worker[M]) sweep(ctx context.Context) {
 	}
 }
 
-// unknownAfter is for how long a run may be due whose agent nobody knows, before somebody says so.
+// unknownAfter is the time for which a run may be due whose agent no worker knows, before a worker warns of it.
 const unknownAfter = 5 * time.Minute
 
-// warnOfUnknown names runs whose agents this worker does not know and that nobody has taken.
+// warnOfUnknown names runs whose agents this worker does not know and that no worker has taken.
 func (w *worker[M]) warnOfUnknown(ctx context.Context) {
 	before := time.Now().Add(-unknownAfter)
 	q := runs.Query{Status: []runs.Status{runs.Ready}, UpdatedBefore: before}
@@ -307,7 +307,7 @@ func (w *worker[M]) warnOfUnknown(ctx context.Context) {
 	}
 }
 
-// mostLooked is the number of runs that are looked at for agents that nobody knows.
+// mostLooked is the number of runs that are looked at for agents that no worker knows.
 const mostLooked = 10_000
 
 // isOfQueue reports whether a run is in a queue that the worker looks at.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// program is written for Eino. Its service is broken, and what is in testdata is nobody's.
+// program is written for Eino. Its service is broken, and what is in testdata belongs to no module.
 var program = map[string]string{
 	"go.mod": "module shop\n\ngo 1.22\n\nrequire (\n\tgithub.com/cloudwego/eino v0.7.36\n" +
 		"\tgithub.com/cloudwego/eino-ext/components/model/claude v0.1.0\n)\n",

@@ -84,7 +84,7 @@ func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "-
 // unreleased stands for the version of a checkout. Every go command takes it, where go.mod has a replace line for it.
 const unreleased = "v0.0.0"
 
-// required is the version to require: that of this command, if it was installed with a released one.
+// required returns the version to require: the version of this command, if it was installed with a released one.
 func required(version string) string {
 	if semver.IsValid(version) && !module.IsPseudoVersion(version) && semver.Build(version) == "" {
 		return version

@@ -17,7 +17,7 @@ type answer struct {
 	shown    []string
 	calls    []string
 	openCall map[string]bool
-	// thoughts is how many messages of its thoughts there are.
+	// thoughts counts the messages of its thoughts.
 	thoughts     int
 	seq          uint64
 	streamedText bool
@@ -107,7 +107,7 @@ func (t *translator) stopSaying(a *answer) {
 	}
 }
 
-// thoughtID is that of what a model thinks: a message of its own, each time.
+// thoughtID returns the ID of a model's thoughts: each time they are a message of their own.
 func (a *answer) thoughtID() string {
 	if a.thoughts > 1 {
 		return fmt.Sprintf("%s.r%d", a.id, a.thoughts)

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/serve"
 )
 
-// body is what a client posts: its messages, and what else it sends.
+// body returns the JSON that a client posts: its messages, and what else it sends.
 func body(run, messages, more string) string {
 	return `{"threadId":"t1","runId":"` + run + `","protocolVersion":"1.0","messages":[` + messages + `],"context":[]` + more + `}`
 }

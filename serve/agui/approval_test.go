@@ -98,7 +98,7 @@ func guarded(t *testing.T) (adk.ChatModelAgentConfig, *adktest.Tool) {
 	return adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(pay), Handlers: []adk.ChatModelAgentMiddleware{guard}}, pay
 }
 
-// notApprovals are entries of resume, with ID for that of the question, that a careless reader may take for an approval.
+// notApprovals are entries of resume, with ID for the ID of the question, that a careless reader may take for an approval.
 var notApprovals = []string{
 	`{"interruptId":"ID"}`,
 	`{"interruptId":"ID","status":"resolved"}`,

@@ -49,7 +49,7 @@ const (
 	abandoned   = "abandoned"
 )
 
-// resultOf is what came of a call: its text, or parts if it has others.
+// resultOf returns the result of a call: its text, or parts if it has others.
 func resultOf(d *runlog.ToolEndData) any {
 	if d.Error != nil {
 		return d.Error.Message

@@ -17,7 +17,7 @@ const (
 	forwardedKey = "weft.agui.forwarded_props"
 )
 
-// maxContext is how many bytes of context, and of forwarded properties, a page may send.
+// maxContext is the number of bytes of context, and of forwarded properties, a page may send.
 const maxContext = 64 << 10
 
 // ContextItem is something that a page has the agent know, such as what its user looks at.
@@ -52,8 +52,8 @@ func sessionJSON(ctx context.Context, key string, into any) (bool, error) {
 	return true, nil
 }
 
-// sessionValues are those that a run begins with: what the page has sent beside its message, the state only if that is
-// allowed.
+// sessionValues returns the values that a run begins with: what the page has sent beside its message, the state only if
+// that is allowed.
 func (in *input) sessionValues(allowState bool) (map[string]any, error) {
 	values := map[string]any{}
 	if len(in.Context) > 0 {
@@ -84,8 +84,8 @@ func (in *input) sessionValues(allowState bool) (map[string]any, error) {
 	return values, nil
 }
 
-// ContextInstruction is a middleware that appends what the page has the agent know to its instruction. Without it models do
-// not see it: whoever writes to the page writes to the model.
+// ContextInstruction is a middleware that appends what the page has the agent know to its instruction. Without it models
+// do not see it: text that anyone can put into the page reaches the model.
 func ContextInstruction() adk.ChatModelAgentMiddleware {
 	return TypedContextInstruction[*schema.Message]()
 }

@@ -67,11 +67,11 @@ func (t *translator) asks() *outcome {
 	return o
 }
 
-// approvalSchema is what an approval is answered with.
+// approvalSchema is the schema of the answer to an approval.
 var approvalSchema = json.RawMessage(`{"type":"object",` +
 	`"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
 
-// details are what else is known of a question.
+// details has what else is known of a question.
 type details struct {
 	Kind    runlog.PointKind `json:"kind"`
 	Tool    string           `json:"tool,omitempty"`

@@ -148,7 +148,7 @@ func (in *input) key(run string) string { return keyOf(in.ThreadID, run) }
 
 func keyOf(thread, run string) string { return page.Key("ag-ui", thread, run) }
 
-// answering is what came of answers: the run, and what of it belongs to earlier requests. again: they were given before.
+// answering is the effect of answers: the run, and what of it belongs to earlier requests. again: they were given before.
 type answering struct {
 	run             serve.Run
 	behind          uint64

@@ -166,7 +166,7 @@ func (in *input) History(allowSystem bool) (messages []*schema.Message, err erro
 	return messages, nil
 }
 
-// results are those of calls that the client has carried out: those that the list ends with.
+// results returns the results of calls that the client has carried out: the ones that the list ends with.
 func (in *input) results() []inMessage {
 	return in.Messages[page.Trailing(in.Messages, func(m *inMessage) bool { return m.Role == "tool" }):]
 }
@@ -195,7 +195,7 @@ func (m *inMessage) text() (text string) {
 	return text
 }
 
-// result is what came of a call of the client.
+// result returns the result of a call of the client.
 func (m *inMessage) result() string {
 	if m.Error != "" {
 		return m.Error
@@ -224,7 +224,7 @@ func (m *inMessage) user() (*schema.Message, error) {
 	return message, nil
 }
 
-// kinds are those of parts that are no text.
+// kinds has the kinds of parts that are no text.
 var kinds = map[string]media.Kind{"image": media.Image, "audio": media.Audio, "video": media.Video, "document": media.File}
 
 // input is a part for a model.
@@ -250,7 +250,7 @@ func (p *inPart) input() (in schema.MessageInputPart, err error) {
 	return media.Part(kind, m), err
 }
 
-// binary is a part of before 1.0, whose kind is that of its type.
+// binary is a part of before 1.0, whose kind follows from its type.
 func (p *inPart) binary() (in schema.MessageInputPart, err error) {
 	var m schema.MessagePartCommon
 	switch {
@@ -267,7 +267,8 @@ func (p *inPart) binary() (in schema.MessageInputPart, err error) {
 	return in, err
 }
 
-// answers are those to the questions of a run: entries of resume, and results of calls that the client was to carry out.
+// answers returns the answers to the questions of a run: entries of resume, and results of calls that the client was to
+// carry out.
 func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
 	answers := in.clientResults(questions)
 	kinds := map[string]string{}

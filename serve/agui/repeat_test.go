@@ -12,8 +12,8 @@ import (
 	"github.com/weftgo/weft/serve"
 )
 
-// folded are the messages of a client, as those of AG-UI make them of events: what has the ID of one that is there goes
-// into that.
+// folded has the messages of a client, made of events as clients of AG-UI make them: an event with the ID of a message
+// that is there adds to that message.
 type folded []map[string]any
 
 func (f *folded) message(id, role string) map[string]any {
@@ -60,7 +60,7 @@ func (f *folded) add(t *testing.T, e event) {
 	}
 }
 
-// after is what the client shows when it has read some events more, all of them if n is negative.
+// after returns what the client shows when it has read n events more, all of them if n is negative.
 func (f folded) after(t *testing.T, r *reader, n int) (after folded) {
 	data, err := json.Marshal(f)
 	require.NoError(t, err)

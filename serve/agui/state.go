@@ -13,10 +13,10 @@ import (
 // stateKey is the session value with the state of a run, as JSON.
 const stateKey = "weft.agui.state"
 
-// maxState is how many bytes of state a page may send.
+// maxState is the number of bytes of state that a page may send.
 const maxState = 256 << 10
 
-// stateChange is what a run emits when its state has changed.
+// stateChange is the event of a run whose state has changed.
 type stateChange struct {
 	State json.RawMessage `json:"state"`
 }
@@ -56,7 +56,7 @@ func SetState(ctx context.Context, state any) error {
 // isState reports whether a page has sent a state.
 func isState(sent json.RawMessage) bool { return len(sent) > 0 && string(sent) != "null" }
 
-// state is what a page knows of the state of a run.
+// state holds what a page knows of the state of a run.
 type state struct {
 	known bool
 	value any

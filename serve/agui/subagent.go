@@ -51,7 +51,7 @@ func (t *translator) startAgent(e *runlog.Event, d *runlog.AgentStartData) {
 		ParentSubagent: around.sub, ParentToolCall: d.Call})
 }
 
-// endAgent ends an agent, unless the end of its call is to say what it has come to.
+// endAgent ends an agent, unless the end of its call is to say how it ended.
 func (t *translator) endAgent(span runlog.SpanID, err *runlog.Err) {
 	s := t.subagent(span)
 	switch {
@@ -64,7 +64,7 @@ func (t *translator) endAgent(span runlog.SpanID, err *runlog.Err) {
 	}
 }
 
-// endRested ends the sub-agents that have worked for a call, which has come to a result, or an error.
+// endRested ends the sub-agents that have worked for a call, which has a result, or an error.
 func (t *translator) endRested(tool runlog.SpanID, result any, err *runlog.Err) {
 	for _, s := range slices.Clone(t.subs) {
 		if s.tool == tool && s.phase == rested {
@@ -100,7 +100,7 @@ func (t *translator) endSubagent(s *subagent, result any, err *runlog.Err) {
 	t.send(event{Type: "SUBAGENT_FINISHED", SubagentRunID: s.id, Result: result, Outcome: &outcome{Type: "success"}})
 }
 
-// suspend ends a sub-agent that has come to no end, and those in it: it waits, or was stopped.
+// suspend ends a sub-agent that has not finished, and the sub-agents in it: it waits, or was stopped.
 func (t *translator) suspend(s *subagent) {
 	for _, inner := range slices.Backward(slices.Clone(t.subs)) {
 		if t.around[inner.id] == s.id {

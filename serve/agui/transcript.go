@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// maxTranscript is how many bytes of messages a transcript has at most: those that the client sent, and those since.
+// maxTranscript is the number of bytes of messages that a transcript has at most: the messages that the client sent, and
+// those since.
 const maxTranscript = 256 << 10
 
 // transcript are the messages that a client shows: those that it sent, and what became of the events since. It is what

@@ -9,9 +9,9 @@ import (
 	"github.com/weftgo/weft/serve/internal/said"
 )
 
-// translator makes events of the protocol of those of a run. It is fed all of them, in order, and keeps what clients hold
-// it to: nothing has content that is not begun, everything that is begun ends before the run does, innermost first, and
-// no ID begins twice.
+// translator makes events of the protocol of the events of a run. It is fed all of them, in order, and keeps what clients
+// hold it to: nothing has content that is not begun, everything that is begun ends before the run does, innermost first,
+// and no ID begins twice.
 type translator struct {
 	threadID, runID, parentRunID string
 	// run is the ID of the run on the server. It is in the IDs of messages, so that they are the same for all requests.
@@ -19,7 +19,7 @@ type translator struct {
 	conf Config
 	// legacy: the client is one of before 1.0, which knows neither sub-agents nor cancelled runs.
 	legacy bool
-	// descriptions are those of agents, by their names.
+	// descriptions has the descriptions of agents, by their names.
 	descriptions map[string]string
 	// send gets the events.
 	send func(event)
@@ -48,7 +48,7 @@ type translator struct {
 	points []runlog.Point
 	state  state
 	usage  usage
-	// final is what the outermost agent has said last.
+	// final is the last text of the outermost agent.
 	final string
 	// page has the messages that the client shows, nil if they are not known.
 	page *transcript

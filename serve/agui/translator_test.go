@@ -19,7 +19,7 @@ import (
 	"github.com/weftgo/weft/serve"
 )
 
-// shown are the events that a translator makes of those of a run, which a client accepts.
+// shownOf returns the events that a translator makes of the events of a run, which a client accepts.
 func shownOf(t *testing.T, conf Config, legacy bool, events ...runlog.Event) *reader {
 	t.Helper()
 	r := newReader()
@@ -45,7 +45,7 @@ func done(u runs.Usage) runlog.Event {
 	return data(runlog.RunEnd, 0, 0, &runlog.RunEndData{Status: runlog.Done, Usage: u})
 }
 
-// kinds are the types of events, without those of a beginning and an end.
+// kinds returns the types of events, without the types of a beginning and an end.
 func (r *reader) kinds() (all []string) {
 	for _, e := range r.events[1 : len(r.events)-1] {
 		all = append(all, e.Type)
@@ -70,7 +70,7 @@ func TestTranslator_ShowsThoughtsBetweenTexts(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, r.shown())
 }
 
-// Steps are those of the scope that they are in, messages end before them, and hidden ones do not show.
+// Steps belong to the scope that they are in, messages end before them, and hidden ones do not show.
 func TestTranslator_ShowsSteps(t *testing.T) {
 	events := []runlog.Event{data(runlog.NodeStart, 1, 0, &runlog.NodeStartData{Node: "plan"}),
 		data(runlog.NodeStart, 3, 0, &runlog.NodeStartData{Node: "plan"}), data(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}),

@@ -54,8 +54,8 @@ func runIn(path string) (thread, run string, ok bool) {
 	return "", "", false
 }
 
-// find is the run that a client knows by a name: that of a request that has started it, the server's own, or that of a
-// request that has answered it, which is the last one of the thread.
+// find returns the run that a client knows by a name: the name of a request that has started it, the server's own name,
+// or the name of a request that has answered it, which is the last run of the thread.
 func (h *handler) find(r *http.Request, c *serve.Caller, thread, runID string) (run serve.Run, exists bool, err error) {
 	if run, exists, err = c.RunOfKey(r.Context(), keyOf(thread, runID)); exists || err != nil {
 		return run, exists && run.Thread == thread, err
@@ -66,8 +66,8 @@ func (h *handler) find(r *http.Request, c *serve.Caller, thread, runID string) (
 	return c.LastRun(r.Context(), thread)
 }
 
-// position is where in a stream a frame is: the event of the run that it is made of, and which of the frames of that event
-// it is. end: the stretch ends with it.
+// position is the place of a frame in a stream: the event of the run that it is made of, and which of the frames of that
+// event it is. end: the stretch ends with it.
 type position struct {
 	event runlog.Cursor
 	frame int
@@ -110,8 +110,8 @@ func (p position) isBehind(other position) bool {
 	return p.frame > other.frame
 }
 
-// shownTo is what of a run a client has been shown: what belongs to earlier requests, up to a token of behind, and what is
-// not behind a position. page are the messages that it has, nil if they are not known.
+// shownTo says which part of a run a client has been shown: what belongs to earlier requests, up to a token of behind,
+// and what is not behind a position. page are the messages that it has, nil if they are not known.
 type shownTo struct {
 	behind uint64
 	after  position

@@ -36,7 +36,7 @@ type event struct {
 	Messages []json.RawMessage `json:"messages,omitempty"`
 }
 
-// outcome is what a run, or a sub-agent, has come to.
+// outcome is the outcome of a run, or of a sub-agent.
 type outcome struct {
 	Type         string      `json:"type"`
 	Pending      []string    `json:"pendingToolCallIds,omitempty"`
@@ -68,7 +68,7 @@ type interrupt struct {
 	Metadata       map[string]any  `json:"metadata,omitempty"`
 }
 
-// usage is what a run has used.
+// usage is the usage of a run.
 type usage struct {
 	Provider     string `json:"provider,omitempty"`
 	Model        string `json:"model,omitempty"`

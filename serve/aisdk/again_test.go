@@ -22,7 +22,7 @@ func says(id string) string {
 	return `{"id":"` + id + `","role":"assistant","parts":[{"type":"text","text":"…"}]}`
 }
 
-// again is what a page posts: its messages, and what it wants.
+// again returns the JSON that a page posts: its messages, and what it wants.
 func again(want, messages string) string {
 	return `{"id":"c1",` + want + `,"messages":[` + messages + `]}`
 }
@@ -32,7 +32,7 @@ const (
 	regenerate = `"trigger":"regenerate-message"`
 )
 
-// text is what chunks say, and id the ID of their message.
+// text returns the text of chunks, and the ID of their message.
 func text(chunks []chunk) (id, text string) {
 	for _, c := range chunks {
 		switch c["type"] {

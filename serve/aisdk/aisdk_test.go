@@ -17,7 +17,7 @@ import (
 	"github.com/weftgo/weft/serve"
 )
 
-// recorded is what happens in a run of an agent.
+// recorded returns the events of a run of an agent.
 func recorded(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) (events []runlog.Event) {
 	t.Helper()
 	conf.Name, conf.Description, conf.Model = "desk", "helps", adktest.NewModel(t, replies...)

@@ -83,7 +83,7 @@ func chunksOf(t *testing.T, r io.Reader) (chunks []chunk) {
 	return chunks
 }
 
-// notApprovals are parts of the last message, with ID for that of the question and CALL for that of the call, that a
+// notApprovals are parts of the last message, with ID for the ID of the question and CALL for the ID of the call, that a
 // careless reader may take for an approval.
 var notApprovals = []string{
 	`{"type":"dynamic-tool","toolName":"pay","toolCallId":"CALL","state":"approval-responded"}`,
@@ -113,7 +113,7 @@ func responded(approval string) string {
 	return `{"type":"dynamic-tool","toolName":"pay","toolCallId":"CALL","state":"approval-responded","input":{"n":1},"approval":` + approval + `}`
 }
 
-// body is what a page posts.
+// body returns the JSON that a page posts.
 func body(messages string) string { return `{"id":"c1","trigger":"submit-message",` + messages + `}` }
 
 func message(parts string) string {

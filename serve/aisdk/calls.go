@@ -14,7 +14,7 @@ type call struct {
 	phase              callPhase
 }
 
-// callPhase is what a client knows of a call.
+// callPhase says how much a client knows of a call.
 //
 //	from      to         when
 //	writing   asked      its input is complete

@@ -2,7 +2,7 @@ package aisdk
 
 import "github.com/weftgo/weft/schema"
 
-// maxFile is how long the data of a file in a message may be, in base64.
+// maxFile is the greatest length of the data of a file in a message, in base64.
 const maxFile = 4 << 20 / 3
 
 // file is a part of a message that is no text. One that is too long, or has nothing to be had by, is named.

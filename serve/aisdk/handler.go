@@ -128,7 +128,7 @@ func (h *handler) showRest(w http.ResponseWriter, run serve.Run, messageID strin
 	page.Send(w, streamHeader, append(chunks, "[DONE]")...)
 }
 
-// streamHeader is what clients know a stream of the protocol by.
+// streamHeader marks a stream of the protocol for clients.
 var streamHeader = http.Header{"X-Vercel-Ai-Ui-Message-Stream": {"v1"}}
 
 // reconnect shows the run of a chat that is executed.

@@ -24,7 +24,7 @@ type input struct {
 	// Tools lists the tools that the page brings, as it sends them in a member of its own.
 	Tools []serve.ClientTool `json:"tools"`
 
-	// decisions are those about calls in the last message, by the IDs of their questions.
+	// decisions has the decisions about calls in the last message, by the IDs of their questions.
 	decisions map[string]json.RawMessage
 }
 
@@ -129,7 +129,7 @@ func (in *input) isAgain() bool {
 // messageOf is the ID that the message of a run has in pages.
 func messageOf(run string) string { return "msg_" + run }
 
-// turns are those of a thread, by which a page says what it wants to be answered again.
+// turns has the turns of a thread, by which a page says what it wants to be answered again.
 type turns struct {
 	// runs are the runs of the thread, in their order, and asked the run that a message of the user was asked in.
 	runs  []string
@@ -277,7 +277,7 @@ func (p *uiPart) outcome() (text string, ok bool) {
 	return "", false
 }
 
-// refusal is what a model reads of a call that a person has rejected.
+// refusal returns the text that a model reads about a call that a person has rejected.
 func (p *uiPart) refusal() string {
 	if p.Approval.Reason != "" {
 		return "The user rejected this call of the tool: " + p.Approval.Reason

@@ -41,7 +41,7 @@ func newReader(version int, known map[string]string) *reader {
 	return r
 }
 
-// chunkTypes are those of version 6; since7 are those that came with version 7.
+// chunkTypes has the types of version 6; since7 has the types that came with version 7.
 var (
 	chunkTypes = []string{"start", "start-step", "text-start", "text-delta", "text-end", "reasoning-start", "reasoning-delta", "reasoning-end",
 		"tool-input-start", "tool-input-delta", "tool-input-available", "tool-input-error", "tool-approval-request",

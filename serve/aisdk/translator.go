@@ -33,7 +33,7 @@ type translator struct {
 	// steps counts the steps, writers what writes to the last one. blank: it was reset, and is written again.
 	steps, writers int
 	blank          bool
-	// parts and sources count those of the message.
+	// parts and sources count the parts and sources of the message.
 	parts, sources int
 	// calls are the calls of the message, unnamed those that clients are told of when their names are known.
 	calls   map[string]*call

@@ -86,8 +86,8 @@ func stops(raw json.RawMessage) (all []string, err error) {
 	return nil, serve.NewProblem(serve.BadRequest, "stop is a text, or a list of texts")
 }
 
-// results are those of calls that the client has carried out, if the messages end with some: the run that waits for
-// them, and the answers.
+// results returns the results of calls that the client has carried out, if the messages end with some: the run that waits
+// for them, and the answers.
 func (q *chatRequest) results() (run string, answers map[string]json.RawMessage) {
 	for i := len(q.Messages) - 1; i >= 0 && q.Messages[i].Role == "tool"; i-- {
 		of, point, ours := ourCall(q.Messages[i].ToolCallID)
@@ -195,7 +195,7 @@ func (h *handler) read(ctx context.Context, c *serve.Caller, run string, behind 
 	return &serve.Problem{Code: serve.Internal, Title: "the run has no end"}
 }
 
-// writer is what a stream of an API is written by.
+// writer writes a stream of an API.
 type writer interface {
 	reader
 	// broken ends a stream that cannot be continued.
@@ -230,7 +230,7 @@ type chatCompletion struct {
 	frames              *serve.Frames
 	begun               bool
 	content, reasoning  strings.Builder
-	// Of the end: what the run has come to, why the answer ends, and the calls that the client is to carry out.
+	// Of the end: how the run has ended, why the answer ends, and the calls that the client is to carry out.
 	ended  ending
 	reason string
 	calls  []map[string]any

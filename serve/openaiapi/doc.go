@@ -7,7 +7,7 @@
 // tools and of other agents, stays its own; the text of the agent is the answer. Tools that a client brings are called by
 // the client, if the server allows that (serve.Config.AllowClientTools).
 //
-// A run that asks somebody ends the answer with the question in words, and with a member "weft" that names the run and
+// A run that asks a question ends the answer with the question in words, and with a member "weft" that names the run and
 // its questions; they are answered by the native API of the server. In the responses API approvals are its own:
 // mcp_approval_request and mcp_approval_response.
 //

@@ -23,7 +23,7 @@ type formatSchema struct {
 	Schema      json.RawMessage `json:"schema"`
 }
 
-// format is what the answer is to be, nil for a text.
+// format returns the format of the answer, nil for a text.
 func (f *jsonFormat) format(member string) (*serve.Format, error) {
 	if f == nil {
 		return nil, nil

@@ -88,8 +88,8 @@ func TestResponses_BodiesThatCanBeReadInTwoWaysApproveNothing(t *testing.T) {
 	}
 }
 
-// A client that has the history answers by its items alone: what they name is the run and the question. Those of earlier times
-// are history.
+// A client that has the history answers by its items alone: what they name is the run and the question. Items of earlier
+// times are history.
 // Rules serving/OA3, serving/OA8.
 func TestResponses_AreAnsweredByItemsAlone(t *testing.T) {
 	a := newAPI(t, Config{}, serve.Config{AllowClientTools: true}, adk.ChatModelAgentConfig{
@@ -170,7 +170,7 @@ func TestResponses_AskInWordsWhoTakesNoApprovals(t *testing.T) {
 	}
 }
 
-// A response is read again as it was, also after its run has continued; that of others does not exist.
+// A response is read again as it was, also after its run has continued; a response of others does not exist.
 // Rules serving/OA8, serving/SV13.
 func TestResponses_AreReadAgain(t *testing.T) {
 	a := newAPI(t, Config{}, serve.Config{}, paying(t, nil), adktest.Calls(adktest.Call("pay", `{"a":1}`)), adktest.Says("Done."))

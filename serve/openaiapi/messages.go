@@ -85,7 +85,7 @@ func userMessage(text string, parts []schema.MessageInputPart, name string) *sch
 	return m
 }
 
-// contentOf reads content: a text, or parts. The text is that of all parts.
+// contentOf reads content: a text, or parts. The text is the text of all parts.
 func contentOf(content json.RawMessage) (text string, parts []schema.MessageInputPart, err error) {
 	if len(content) == 0 || string(content) == "null" {
 		return "", nil, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/serve"
 )
 
-// Limits of metadata: those of the API, and those of the labels of a run.
+// Limits of metadata: the limits of the API, and the limits of the labels of a run.
 const (
 	maxMetadata, maxMetadataKey, maxMetadataValue = 16, 64, 512
 	maxLabels, maxLabelValue                      = 10, 128

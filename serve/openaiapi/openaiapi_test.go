@@ -65,7 +65,7 @@ func (a *api) post(status int, path, body string) []byte {
 	return data
 }
 
-// completion is what clients read.
+// completion is a completion as clients read it.
 type completion struct {
 	ID      string
 	Object  string

@@ -16,14 +16,14 @@ type reader interface {
 	text(piece string)
 	// work is a piece of how it comes to that.
 	work(piece string)
-	// end is what the run has come to.
+	// end is called with the end of the run, or of its stretch.
 	end(e ending)
 }
 
 // ending is the end of a run, or of its stretch.
 type ending struct {
 	status runlog.Status
-	// points are what it waits for.
+	// points has the points that it waits for.
 	points []runlog.Point
 	err    *runlog.Err
 	usage  runs.Usage
@@ -128,7 +128,7 @@ func (o *outline) snapshot(d *runlog.SnapshotData) {
 	o.points = d.Points
 }
 
-// question is what a run asks, in words.
+// question returns the questions of a run, in words.
 func question(points []runlog.Point) string {
 	var lines []string
 	for _, p := range points {

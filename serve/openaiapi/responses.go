@@ -119,7 +119,7 @@ type itemAnswers struct {
 	all map[string]json.RawMessage
 }
 
-// add adds an answer of an item. Those of another run are of an earlier time: the items that the input ends with count.
+// add adds an answer of an item. Answers of another run are of an earlier time: the items that the input ends with count.
 func (a *itemAnswers) add(run, point string, answer json.RawMessage) (twice bool) {
 	if a.all == nil || run != a.run {
 		*a = itemAnswers{run, map[string]json.RawMessage{}}
@@ -129,8 +129,8 @@ func (a *itemAnswers) add(run, point string, answer json.RawMessage) (twice bool
 	return twice
 }
 
-// messages are the items that are part of a conversation, and answers those that answer questions of a run: behind the last
-// message, as a client that has the history sends those of earlier times again.
+// messages returns the items that are part of a conversation, and the items that answer questions of a run: those behind
+// the last message, as a client that has the history sends the answers of earlier times again.
 func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Message, answers itemAnswers, err error) {
 	items, err := q.items()
 	if err != nil {
@@ -293,7 +293,7 @@ func (q *responsesRequest) start() (start serve.Start, err error) {
 	return start, err
 }
 
-// format is what the answer is to be, nil for a text.
+// format returns the format of the answer, nil for a text.
 func (q *responsesRequest) format() (*serve.Format, error) {
 	if q.Text == nil {
 		return nil, nil
@@ -314,7 +314,7 @@ func (q *responsesRequest) shownFormat() any {
 		"description": orNull(f.Description)}
 }
 
-// threadPrefix is what the names of the threads of responses begin with.
+// threadPrefix is the prefix of the names of the threads of responses.
 const threadPrefix = "resp-"
 
 // checkNewest refuses to continue what is no response, or not the last one of its thread: a thread has no branches here.
@@ -330,8 +330,8 @@ func checkNewest(ctx context.Context, c *serve.Caller, previous serve.Run) error
 	return err
 }
 
-// addsOnly refuses messages of others than the user, in a thread whose history the server has: what was said there before is
-// not for the client to say. With those of the system, where they are allowed, the messages have to be trusted.
+// addsOnly refuses messages of others than the user, in a thread whose history the server has: what was said there before
+// is not for the client to say. With messages of the system, where they are allowed, the messages have to be trusted.
 func addsOnly(messages []*schema.Message) (hasSystem bool, err error) {
 	for _, m := range messages {
 		switch m.Role {
@@ -500,7 +500,7 @@ func (a *response) begin() {
 	}
 }
 
-// itemID is that of the item that comes next.
+// itemID returns the ID of the item that comes next.
 func (a *response) itemID() string { return fmt.Sprintf("msg_%s_%d", a.key, len(a.output)) }
 
 func textPart(text string) map[string]any {

@@ -116,7 +116,10 @@ func (r *renamer) read(table string) error {
 		oldPkg, oldName := split(f[0])
 		newPkg, newName := split(f[1])
 		if strings.Contains(oldName, ".") {
-			r.table[path.Join(module, oldPkg)+"."+oldName] = target{"", newName[strings.LastIndex(newName, ".")+1:]}
+			to := newName[strings.LastIndex(newName, ".")+1:]
+			r.table[path.Join(module, oldPkg)+"."+oldName] = target{"", to}
+			typ, _, _ := strings.Cut(strings.TrimPrefix(oldName, "Typed"), ".")
+			r.texts = append(r.texts, textRule{regexp.MustCompile(`\b(Typed|)` + strings.TrimPrefix(oldName, "Typed") + `\b`), "${1}" + typ + "." + to})
 			continue
 		}
 		r.table[path.Join(module, oldPkg)+"."+oldName] = target{path.Join(module, newPkg), newName}
@@ -233,21 +236,23 @@ func (r *renamer) file(p *packages.Package, f *ast.File) {
 					r.need(name, t.pkg)
 					needs = true
 				}
-			} else if to, ok := r.member(p, n); ok {
-				add(n.Sel.Pos(), n.Sel.End(), to)
-			} else if to, ok := r.call(p.TypesInfo.Uses[n.Sel]); ok {
+			} else if to, ok := r.member(p.TypesInfo.Uses[n.Sel]); ok {
 				add(n.Sel.Pos(), n.Sel.End(), to)
 			}
 		case *ast.Ident:
 			if qualified[n] {
 				break
 			}
-			if to, ok := r.call(p.TypesInfo.Defs[n]); ok {
-				add(n.Pos(), n.End(), to)
+			o := p.TypesInfo.Defs[n]
+			if o == nil {
+				o = p.TypesInfo.Uses[n]
 			}
-			if t, ok := r.target(p.TypesInfo.Uses[n]); ok && t.pkg != p.Types.Path() {
-				text := path.Base(t.pkg) + "." + t.name
-				add(n.Pos(), n.End(), text)
+			if to, ok := r.member(o); ok {
+				add(n.Pos(), n.End(), to)
+			} else if t, ok := r.target(o); ok && t.pkg == p.Types.Path() && t.pkg == o.Pkg().Path() {
+				add(n.Pos(), n.End(), t.name)
+			} else if t, ok := r.target(p.TypesInfo.Uses[n]); ok && t.pkg != p.Types.Path() {
+				add(n.Pos(), n.End(), path.Base(t.pkg)+"."+t.name)
 				r.need(name, t.pkg)
 				needs = true
 			}
@@ -276,43 +281,58 @@ func (r *renamer) file(p *packages.Package, f *ast.File) {
 	}
 }
 
-// call is the new name of a method.
-func (r *renamer) call(o types.Object) (string, bool) {
-	f, ok := o.(*types.Func)
-	if !ok {
-		return "", false
-	}
-	for _, c := range r.calls {
-		if s := f.Signature(); f.Name() == c.name && s.Recv() != nil && regexp.MustCompile(regexp.QuoteMeta(c.has)+`\b`).MatchString(s.String()) {
-			return c.to, true
+// member is the new name of a method or field.
+func (r *renamer) member(o types.Object) (string, bool) {
+	switch o := o.(type) {
+	case *types.Func:
+		recv := o.Signature().Recv()
+		if recv == nil {
+			return "", false
+		}
+		if named := namedOf(recv.Type()); named != nil && named.Pkg() != nil {
+			if t, ok := r.table[named.Pkg().Path()+"."+named.Name()+"."+o.Name()]; ok {
+				return t.name, true
+			}
+		}
+		for _, c := range r.calls {
+			if o.Name() == c.name && regexp.MustCompile(regexp.QuoteMeta(c.has)+`\b`).MatchString(o.Signature().String()) {
+				return c.to, true
+			}
+		}
+	case *types.Var:
+		if !o.IsField() || o.Pkg() == nil {
+			return "", false
+		}
+		scope := o.Pkg().Scope()
+		for key, t := range r.table {
+			of, ok := strings.CutPrefix(key, o.Pkg().Path()+".")
+			typ, field, isMember := strings.Cut(of, ".")
+			if !ok || !isMember || field != o.Name() {
+				continue
+			}
+			if has, ok := scope.Lookup(typ).(*types.TypeName); ok {
+				if s, ok := has.Type().Underlying().(*types.Struct); ok {
+					for f := range s.Fields() {
+						if f.Pos() == o.Pos() {
+							return t.name, true
+						}
+					}
+				}
+			}
 		}
 	}
 	return "", false
 }
 
-// member is the new name of a selected method or field.
-func (r *renamer) member(p *packages.Package, n *ast.SelectorExpr) (string, bool) {
-	o := p.TypesInfo.Uses[n.Sel]
-	if o == nil || o.Pkg() == nil {
-		return "", false
+// namedOf is the type of a receiver.
+func namedOf(t types.Type) *types.TypeName {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
 	}
-	for key, t := range r.table {
-		if t.pkg == "" && strings.HasPrefix(key, o.Pkg().Path()+".") && strings.HasSuffix(key, "."+o.Name()) {
-			s := p.TypesInfo.Selections[n]
-			if s == nil {
-				continue
-			}
-			recv := s.Recv()
-			if ptr, ok := types.Unalias(recv).(*types.Pointer); ok {
-				recv = ptr.Elem()
-			}
-			if named, ok := types.Unalias(recv).(*types.Named); ok && named.Obj().Pkg() != nil &&
-				named.Obj().Pkg().Path()+"."+named.Obj().Name()+"."+o.Name() == key {
-				return t.name, true
-			}
-		}
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		return n.Obj()
 	}
-	return "", false
+	return nil
 }
 
 // free is a name for a variable that nothing has in its function.

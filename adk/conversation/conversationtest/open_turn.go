@@ -149,7 +149,7 @@ func compactAt(t *testing.T, s conversation.Store, covers, head conversation.Pos
 	noError(t, err)
 }
 
-// seen is what a model is to see of the main branch.
+// seen checks what a model sees of the main branch.
 func seen(t *testing.T, s conversation.Store, o conversation.HistoryOptions, want ...string) {
 	t.Helper()
 	messages, _, err := conversation.Messages(background, s, "c", conversation.Main, o)

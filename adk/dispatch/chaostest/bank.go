@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// request is what a tool asks of the bank.
+// request is a request of a tool to the bank.
 type request struct {
 	Tenant, Run string
-	// Do and Name are those of the step, and Says what the tool has to say: the answer that a question got.
+	// Do and Name come from the step, and Says holds what the tool has to say: the answer that a question got.
 	Do, Name, Says string
-	// Key is the idempotency key of the call, Token that of the lease, and Worker the process.
+	// Key is the idempotency key of the call, Token the token of the lease, and Worker the process.
 	Key    string
 	Token  uint64
 	Worker int
@@ -21,10 +21,10 @@ type request struct {
 	Looks bool `json:",omitempty"`
 }
 
-// run names the run of a request among those of all tenants.
+// run names the run of a request among the runs of all tenants.
 func (r *request) run() runID { return runID{r.Tenant, r.Run} }
 
-// runID names a run among those of all tenants.
+// runID names a run among the runs of all tenants.
 type runID struct{ tenant, id string }
 
 func (r runID) String() string { return r.tenant + " " + r.id }
@@ -34,11 +34,11 @@ type booking struct {
 	request
 	at    time.Time
 	again bool
-	// before is who made the booking that there was.
+	// before is the worker that made the booking that there was.
 	before int
 }
 
-// chance is what happens to a request before the bank looks at it.
+// chance says what happens to a request before the bank looks at it.
 type chance int
 
 const (

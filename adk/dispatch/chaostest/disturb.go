@@ -21,13 +21,13 @@ type crowd struct {
 	at []*member
 	// started numbers the processes.
 	started int
-	// hurried are those that were ended in a hurry.
+	// hurried has the processes that were ended in a hurry.
 	hurried map[int]bool
-	// errs are those of processes that were to end by themselves.
+	// errs has the errors of processes that were to end by themselves.
 	errs []error
 	// calm says that nothing is disturbed any more.
 	calm bool
-	// later are what thaws processes, and waits for them.
+	// later has the goroutines that thaw processes, and wait for them.
 	later  sync.WaitGroup
 	counts map[string]int
 }
@@ -44,7 +44,7 @@ type process interface {
 	wait() error
 }
 
-// state is what a process does. The crowd owns it.
+// state is the state of a process. The crowd owns it.
 //
 //	from    to      when
 //	works   frozen  it is frozen

@@ -29,13 +29,14 @@ type job struct {
 	plan plan
 	// key is the key of the run, and talk the conversation that it is a turn of.
 	key, talk string
-	// asked is how many user messages the run has seen in the end: one, and those of the turns before.
+	// asked counts the user messages that the run has seen in the end: one, and the messages of the turns before.
 	asked int
 	// stops: it may be stopped and continued. Runs with a key are not, as the next one of the key begins meanwhile.
 	stops bool
 }
 
-// load is what is submitted for one tenant: lines of runs, of which the ones of a line are submitted in their order.
+// load has the jobs that are submitted for one tenant: lines of runs, of which the ones of a line are submitted in their
+// order.
 type load struct {
 	tenant string
 	lines  [][]*job
@@ -86,7 +87,7 @@ type planner struct {
 	n      int
 }
 
-// leaves are what steps do, those that are to come more often several times.
+// leaves has the names of what steps do, the more frequent ones several times.
 var leaves = []string{doPay, doPay, doPay, doRisk, doBook, doBook, doAsk, doAsk, doBrief, doHook, doSleep}
 
 func (p *planner) plan(depth int) (made plan) {
@@ -149,10 +150,11 @@ func (l *load) submit(ctx context.Context, r *rand.Rand, d *dispatch.Dispatcher,
 	return nil
 }
 
-// said is what people were told of their answers.
+// said records what people were told of their answers.
 type said struct {
 	mu sync.Mutex // guards the fields below
-	// answers are the answers that were taken, by the name of the question, and hooks those of other programs, by the run.
+	// answers are the answers that were taken, by the name of the question, and hooks the answers of other programs, by
+	// the run.
 	answers map[string][]string
 	hooks   map[runID][]string
 	// atOnce are the runs that were stopped at once, with those that they wait for.

@@ -59,7 +59,7 @@ func (m planned) Stream(
 	return schema.StreamReaderFromArray([]*schema.Message{answer}), nil
 }
 
-// argumentsOf are those of the call of a step.
+// argumentsOf returns the arguments of the call of a step.
 func argumentsOf(s step) map[string]string {
 	if s.Then != nil {
 		return map[string]string{"request": s.Then.text()}

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// findings are what is wrong. They are safe for concurrent use.
+// findings collects findings. It is safe for concurrent use.
 type findings struct {
 	mu  sync.Mutex // guards all
 	all []finding
@@ -54,7 +54,8 @@ type oracle struct {
 	broken  *findings
 	// lateEvents: events may be any time on their way to the store, as the network is disturbed.
 	lateEvents bool
-	// infos are the runs of the tenant, rootOf the submitted runs that they are a part of, and children those of each.
+	// infos are the runs of the tenant, rootOf the submitted runs that they are a part of, and children the children of
+	// each run.
 	infos    map[string]runs.Info
 	rootOf   map[string]*job
 	children map[string][]runs.Info
@@ -233,7 +234,7 @@ func (o *oracle) checkResult(ctx context.Context, j *job) error {
 	return nil
 }
 
-// heardBy is what another program answered at a step, if that was taken.
+// heardBy returns what another program answered at a step, if the answer was taken.
 func (o *oracle) heardBy(name string) string {
 	for _, b := range o.bank {
 		if b.Name != name {
@@ -329,7 +330,7 @@ func (o *oracle) checkEvents(ctx context.Context) {
 	all.Wait()
 }
 
-// longestLate is how late the events of a process may be that was frozen before it had stored them.
+// longestLate is the longest delay of the events of a process that was frozen before it had stored them.
 const longestLate = 4 * time.Second
 
 func (o *oracle) checkRecord(ctx context.Context, id string) error {

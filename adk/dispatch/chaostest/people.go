@@ -24,7 +24,7 @@ type people struct {
 	story  *story
 	said   *said
 	broken *findings
-	// calm says that nobody stops anything any more.
+	// calm says that nothing is stopped any more.
 	calm *atomic.Bool
 	// answered numbers answers, so that no two are the same.
 	answered int
@@ -64,7 +64,7 @@ func (p *people) tell(id, what string, args ...any) {
 	p.story.add(runID{p.tenant, id}, "person", what, args...)
 }
 
-// stop stops a run with its children. Whoever looks next continues it.
+// stop stops a run with its children. The next person that looks continues it.
 func (p *people) stop(ctx context.Context, j *job) error {
 	if !j.stops {
 		return nil
@@ -117,13 +117,13 @@ func isRefusal(err error) bool {
 	return errors.Is(err, runs.ErrNotWaiting) || errors.Is(err, runs.ErrReplied)
 }
 
-// next is an answer that nobody has given before.
+// next returns an answer that was not given before.
 func (p *people) next() string {
 	p.answered++
 	return fmt.Sprintf("%s-says-%d", p.tenant, p.answered)
 }
 
-// answer answers a question: sometimes two at the same time do, sometimes somebody does once more, or before it is asked.
+// answer answers a question: sometimes twice at the same time, sometimes once more later, or before it is asked.
 func (p *people) answer(ctx context.Context, info runs.Info, q runs.Question) error {
 	var asked question
 	if err := json.Unmarshal(q.Info, &asked); err != nil {

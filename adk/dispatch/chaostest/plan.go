@@ -22,14 +22,14 @@ const (
 // step is one tool call of a run.
 type step struct {
 	Do string
-	// Name is what is booked, or asked about: no two steps of a round have the same.
+	// Name names the thing that is booked, or asked about: no two steps of a round have the same.
 	Name string
-	// Then is what a clerk or inner agent does.
+	// Then is the plan of a clerk or inner agent.
 	Then plan `json:",omitempty"`
 }
 
-// plan is what a run does: the calls of its first answer, those of the next one, and so on. The user message of a run is its
-// plan as JSON, and its model makes the calls.
+// plan lists the calls of a run: the calls of its first answer, the calls of the next one, and so on. The user message of
+// a run is its plan as JSON, and its model makes the calls.
 type plan [][]step
 
 // planOf reads a plan out of a message.
@@ -76,13 +76,13 @@ func (p plan) children() (n int) {
 	return n
 }
 
-// outcome is what a run says in the end: how many user messages it has seen, and what its calls returned.
+// outcome returns what a run says in the end: how many user messages it has seen, and what its calls returned.
 func outcome(asked int, results []string) string {
 	return fmt.Sprintf("%d[%s]", asked, strings.Join(results, " "))
 }
 
-// says is what the run of a plan should say in the end. answers are those that people were told were taken, by the name of
-// the question.
+// says returns what the run of a plan should say in the end. answers are those that people were told were taken, by the
+// name of the question.
 func (p plan) says(asked int, answers map[string]string) string {
 	var results []string
 	for _, calls := range p {
@@ -102,8 +102,8 @@ func (p plan) says(asked int, answers map[string]string) string {
 	return outcome(asked, results)
 }
 
-// nobody is the result of a question that nobody answered in time.
+// The result of a question that was not answered in time.
 const nobody = "nobody"
 
-// receipt is what the bank gives for a booking.
+// receipt returns the answer of the bank to a booking.
 func receipt(do, name string) string { return do + ":" + name }

@@ -110,7 +110,7 @@ func soon(err error, failures int) (after time.Duration, again bool) {
 // runKey asks the context of a tool for the ID of its run.
 type runKey struct{}
 
-// question is what people are asked.
+// question is a question to people.
 type question struct {
 	Name string
 	// Whom it is for.
@@ -157,7 +157,7 @@ func newAgent(name string, tools []tool.BaseTool) (adk.Agent, error) {
 		Model: planned{}, MaxIterations: 100, ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}}})
 }
 
-// caller is what the tools of a tenant use to call the bank.
+// caller calls the bank for the tools of a tenant.
 type caller struct {
 	*worker
 	tenant string

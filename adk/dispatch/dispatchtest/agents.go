@@ -18,7 +18,7 @@ import (
 // Names of the agents of the suite.
 const (
 	speaks   = "speaks"   // answers at once
-	asks     = "asks"     // asks somebody, and answers with the answer
+	asks     = "asks"     // asks a person, and answers with the answer
 	asksTwo  = "asks-two" // asks two at the same time
 	sleeps   = "sleeps"   // sleeps for a moment
 	delegate = "delegate" // waits for a run of asks
@@ -74,7 +74,7 @@ func toolOf(name string, do func(ctx context.Context) (string, error)) tool.Base
 		utils.WithIdempotent())
 }
 
-// question is a tool that asks somebody.
+// question makes a tool that asks a person.
 func question(name string, whom ...string) tool.BaseTool {
 	return toolOf(name, func(ctx context.Context) (string, error) {
 		if _, answered, answer := tool.GetResumeContext[string](ctx); answered {
@@ -84,7 +84,7 @@ func question(name string, whom ...string) tool.BaseTool {
 	})
 }
 
-// ask is what the questions of the suite say of themselves.
+// ask describes a question of the suite.
 type ask struct{ Whom []string }
 
 func (a *ask) Asks() adk.Question {

@@ -1,4 +1,4 @@
-// Package dispatchtest has the tests that every dispatch.Front passes, whoever executes its runs.
+// Package dispatchtest has the tests that every dispatch.Front passes, whichever processes execute its runs.
 package dispatchtest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Front is what is tested: a dispatch.Front whose runs continue after they were stopped.
+// Front is the front under test: a dispatch.Front whose runs continue after they were stopped.
 type Front interface {
 	dispatch.Front[*schema.Message]
 	Continue(ctx context.Context, id string) error
@@ -102,7 +102,7 @@ func (s *suite) submit(t *testing.T, j dispatch.Job) {
 	require.Equal(t, j.ID, info.ID)
 }
 
-// comesTo waits until a run has come to a status. A run may come to others before.
+// comesTo waits until a run has a status. A run may have others before.
 func (s *suite) comesTo(t *testing.T, id string, status runs.Status) dispatch.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -216,7 +216,7 @@ func (s *suite) sleeps(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(begun), 300*time.Millisecond)
 }
 
-// childOf waits until a run waits for another one, and that one for somebody.
+// childOf waits until a run waits for another one, and that one for an answer.
 func (s *suite) childOf(t *testing.T, id string) (child runs.Info) {
 	t.Helper()
 	s.comesTo(t, id, runs.Waiting)

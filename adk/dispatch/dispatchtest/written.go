@@ -43,7 +43,7 @@ func RunWritten(t *testing.T, store runs.Store) {
 const (
 	// saidAStep is the number of bytes that a run of asking says in each step.
 	saidAStep = 2 << 10
-	// besides is for a step what the question, its answer and the records say beside that.
+	// The number of bytes that the question of a step, its answer and the records may add to that.
 	besides = 4 << 10
 )
 

@@ -39,8 +39,8 @@ func (a *around) Generate(ctx context.Context, history []*schema.Message, opts .
 		Function: schema.FunctionCall{Name: "asking", Arguments: fmt.Sprintf(`{"request":%q}`, last.Content)}}}), nil
 }
 
-// TestWritten_OfWhateverAsks: what a step writes does not grow with the steps before it, wherever in the run it is that
-// somebody is asked, and whatever else is kept of the run.
+// TestWritten_OfWhateverAsks: what a step writes does not grow with the steps before it, wherever in the run the question
+// is asked, and whatever else is kept of the run.
 // Rule distributed/J10.
 func TestWritten_OfWhateverAsks(t *testing.T) {
 	inner, err := asking(t.Context(), "asking")

@@ -144,7 +144,7 @@ func testInsert[M adk.MessageType](t *testing.T) {
 	require.Nil(t, nothing)
 }
 
-// For agentic messages the role decides, and results of tools have that of the user.
+// For agentic messages the role decides, and results of tools have the role of the user.
 // Rule batteries/AM-4.
 func TestInsert_ToolResultsCountAsUserMessages(t *testing.T) {
 	insert := func(t *testing.T) *Config {

@@ -10,7 +10,7 @@ type budget struct {
 	spent bool
 }
 
-// worthCutting is how many bytes of a file must be left for it to be shown in part, behind others.
+// worthCutting is the number of bytes of a file that must be left for it to be shown in part, behind others.
 const worthCutting = 500
 
 // take returns what is shown of a file, "" if nothing is, and whether that is all of it.

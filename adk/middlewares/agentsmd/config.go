@@ -31,9 +31,9 @@ type Config struct {
 	Backend Backend
 	// AgentsMDFiles are the files to show, in this order. A file that does not exist is passed over. Required.
 	AgentsMDFiles []string
-	// AllAgentsMDMaxBytes bounds the size of all files together, imports among them. The file that crosses it is cut there,
-	// or left out if that would leave little of it; no more files are read, and those of the list are named. Default 0: no
-	// bound.
+	// AllAgentsMDMaxBytes bounds the size of all files together, imports among them. The file that crosses it is cut
+	// there, or left out if that would leave little of it; no more files are read, and the remaining ones of the list are
+	// named. Default 0: no bound.
 	AllAgentsMDMaxBytes int
 	// PerAgentsMDMaxBytes bounds the size of each file. A larger one is cut there, and its imports are not followed.
 	// Default 0: no bound.

@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/adk/filesystem"
 )
 
-// lister is what a backend may have besides Read.
+// lister is implemented by backends that list files in addition to Read.
 type lister interface {
 	LsInfo(ctx context.Context, req *filesystem.LsInfoRequest) ([]filesystem.FileInfo, error)
 }
@@ -24,7 +24,7 @@ type fileCache struct {
 	known map[string]knownFile
 }
 
-// A knownFile is a file as it was when it was read. Without a version nobody knows whether it still is that.
+// A knownFile is a file as it was when it was read. Without a version it is unknown whether the file is still the same.
 type knownFile struct {
 	missing bool
 	version *filesystem.FileInfo

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxDepth is how deep imports may be nested.
+// maxDepth is the greatest depth of nested imports.
 const maxDepth = 5
 
 // A loader loads all files once.

@@ -66,7 +66,7 @@ func (m *middleware[M]) BeforeModelRewriteState(
 	return ctx, &next, nil
 }
 
-// text is what the run shows of the files: what it has shown already, or what they are now.
+// text returns what the run shows of the files: the text that it has shown already, or the files as they are now.
 func (m *middleware[M]) text(ctx context.Context) (string, error) {
 	value, _, err := adk.GetRunLocalValue(ctx, cacheKey)
 	if text, _ := value.(string); err == nil && text != "" {

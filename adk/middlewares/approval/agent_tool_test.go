@@ -64,7 +64,7 @@ func (x timid) Info(ctx context.Context) (*schema.ToolInfo, error) {
 	return x.Tool.Info(ctx)
 }
 
-// TestEndedContext: a run whose context has ended fails, and does not ask about a tool that nobody has to approve.
+// TestEndedContext: a run whose context has ended fails, and does not ask about a tool that needs no approval.
 func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ask, err := approval.New(ctx, &approval.Config{Tools: []string{"pay"}})

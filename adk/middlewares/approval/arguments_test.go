@@ -14,8 +14,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Nobody is asked about arguments that the schema of the tool refuses: the model reads what is wrong, as it does without
-// the approval. What somebody edits is held against the schema, too, and asked for again.
+// No question is asked about arguments that the schema of the tool refuses: the model reads what is wrong, as it does
+// without the approval. Edited arguments are checked against the schema, too, and asked for again.
 func TestAsk_IsNotForArgumentsThatDoNotFit(t *testing.T) {
 	messagetest.Both(t, testMisfit[*schema.Message], testMisfit[*schema.AgenticMessage])
 }

@@ -25,7 +25,7 @@ type again struct{ tool.InvokableTool }
 func (again) Idempotent() bool { return true }
 
 // TestApproval_IsGivenOnceAlthoughTheProcessDiesInTheCall: the call that was approved is made again after the death, by
-// the same decision, and nobody else's call is. Rules distributed/C6.
+// the same decision, and no other call is. Rules distributed/C6.
 func TestApproval_IsGivenOnceAlthoughTheProcessDiesInTheCall(t *testing.T) {
 	for depth, name := range []string{"alone", "in a tool", "two tools deep"} {
 		t.Run(name, func(t *testing.T) { approvedOnce(t, depth) })

@@ -16,8 +16,8 @@ type Ledger interface {
 	Use(ctx context.Context, hash string, until time.Time) (first bool, err error)
 }
 
-// CallLedger is a [Ledger] that knows which call has used a decision. In a run that is held by a lease, so that nobody else
-// continues it, that call may use it again: its process has died, or failed, before the call had a result.
+// CallLedger is a [Ledger] that knows which call has used a decision. In a run that is held by a lease, so that no other
+// process continues it, that call may use it again: its process has died, or failed, before the call had a result.
 type CallLedger interface {
 	Ledger
 	// UseFor is Use for the call with an idempotency key. It is true also where the same call has used the decision before.
@@ -33,8 +33,8 @@ type storeLedger struct{ store runs.Leaser }
 // callTag is the tag of a used decision that names the call.
 const callTag = "call"
 
-// Use makes a run that is done for each decision. Somebody who makes it at the same time, or whose process died while it
-// made it, has used the decision, too: then it counts for nobody.
+// Use makes a run that is done for each decision. A process that makes it at the same time, or that died while it made
+// it, has used the decision, too: then it counts for neither.
 func (l storeLedger) Use(ctx context.Context, hash string, until time.Time) (bool, error) {
 	return l.UseFor(ctx, hash, "", until)
 }
@@ -60,7 +60,7 @@ func (l storeLedger) UseFor(ctx context.Context, hash, call string, until time.T
 	return true, lease.Settle(ctx, runs.Settlement{Status: runs.Done, Keep: keep})
 }
 
-// isOf reports whether a decision that somebody is using is used by a call.
+// isOf reports whether a decision that is in use is used by a call.
 func (l storeLedger) isOf(ctx context.Context, id, call string) (bool, error) {
 	runStore, ok := l.store.(runs.Inspector)
 	if !ok || call == "" {

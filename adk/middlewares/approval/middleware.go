@@ -36,8 +36,8 @@ const (
 type Config struct {
 	// Tools are asked for, by name. A tool that is called by an alias is always asked for.
 	Tools []string
-	// Origins are asked for with all of their tools, whatever those are called, also besides Tools: "mcp:bank" are the
-	// tools of the MCP server bank. See [tool.OriginOf].
+	// Origins are asked for with all of their tools, whatever those are called, also together with Tools: "mcp:bank" are
+	// the tools of the MCP server bank. See [tool.OriginOf].
 	Origins []string
 	// Ask says whether to ask for a call, instead of Tools and Origins. Its error fails the call. Several calls may call
 	// it at once.
@@ -62,10 +62,9 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped makes the middleware. It fails if config has none of Tools, Origins and Ask, or Ask besides the
-// others, or a negative Expiry. One
-// middleware may serve any number of agents and runs at once. Put it first among the handlers that wrap tools: those
-// before it run before the question.
+// NewTyped makes the middleware. It fails if config has none of Tools, Origins and Ask, or Ask together with one of the
+// others, or a negative Expiry. One middleware may serve any number of agents and runs at once. Put it first among the
+// handlers that wrap tools: those before it run before the question.
 func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
 	if config == nil || len(config.Tools)+len(config.Origins) == 0 && config.Ask == nil {
 		return nil, errors.New("approval: say what to ask for, by Tools, Origins or Ask")
@@ -107,17 +106,17 @@ func (m *middleware[M]) mustAsk(ctx context.Context, tCtx *adk.ToolContext, argu
 	return true, ctx.Err()
 }
 
-// originOf is where the tool is from that the run calls by a name.
+// originOf returns the origin of the tool that the run calls by a name.
 func originOf(ctx context.Context, name string) string {
 	return tool.OriginOf(adk.ToolInfoOf(ctx, name))
 }
 
-// outcome is what is to be done with a call.
+// outcome says what to do with a call.
 type outcome struct {
 	arguments string
 	// refusal, if not empty, is the result instead of the tool's.
 	refusal string
-	// key is where the run remembers that the call may run, and origin where the tool is from.
+	// key is the key under which the run remembers that the call may run, and origin the origin of the tool.
 	key, origin string
 }
 
@@ -167,8 +166,8 @@ func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, argum
 	return as.with(ctx, d), nil
 }
 
-// misfit is what the model reads about arguments that do not fit the schema of the tool, "" if they fit or nobody checks
-// them: nobody is asked about a call that would not be executed.
+// misfit returns what the model reads about arguments that do not fit the schema of the tool, "" if they fit or are not
+// checked: no question is asked about a call that would not be executed.
 func misfit(ctx context.Context, tCtx *adk.ToolContext, arguments string) (string, error) {
 	wrong := wrongArguments(ctx, tCtx.Name, arguments)
 	if wrong == nil {
@@ -205,7 +204,7 @@ func (m *middleware[M]) repeat(ctx context.Context, as outcome, c call, asked *p
 	return as.granted(ctx, g.Arguments, g.Hash), nil
 }
 
-// grant is what the run remembers of the call.
+// grant returns what the run remembers of the call.
 func (o outcome) grant(ctx context.Context) (g granted, ok bool) {
 	value, _, err := adk.GetRunLocalValue(ctx, o.key)
 	if err != nil {

@@ -40,7 +40,7 @@ func (r *Request) Asks() adk.Question {
 	return adk.Question{Kind: adk.QuestionApproval, For: r.For, Summary: fmt.Sprintf("may %s run with %s?", r.Tool, r.Arguments)}
 }
 
-// Shortened is the request with fewer arguments, for lists: see [adk.Shortens]. Its Hash is that of the request.
+// Shortened returns the request with fewer arguments, for lists: see [adk.Shortens]. It keeps the Hash of the request.
 func (r *Request) Shortened(most int) any {
 	short := *r
 	short.Arguments = strings.ToValidUTF8(short.Arguments[:min(len(short.Arguments), most)], "")
@@ -144,14 +144,14 @@ func (d *Decision) signedWith(key []byte) bool {
 	return err == nil && hmac.Equal(signature, d.mac(key))
 }
 
-// pending is what the run remembers of a request.
+// pending holds what the run remembers of a request.
 type pending struct {
 	Nonce   string
 	Asked   time.Time
 	Refused string
 }
 
-// granted is what the run remembers of a call that may run, for when the tool itself is interrupted, or the call given
+// granted holds what the run remembers of a call that may run, for when the tool itself is interrupted, or the call given
 // up because the run was cancelled.
 type granted struct {
 	Arguments string

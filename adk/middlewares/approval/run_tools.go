@@ -9,10 +9,10 @@ import (
 
 // runTools are the tools of a run; a name that is not among them may be an alias.
 type runTools struct {
-	// atBeforeAgent are those that were there when BeforeAgent of this middleware was called. Middlewares after it may
-	// add and remove some.
+	// atBeforeAgent has the tools that were there when BeforeAgent of this middleware was called. Middlewares after it
+	// may add and remove some.
 	atBeforeAgent []tool.BaseTool
-	// final are those that the run works with, nil outside a run.
+	// final has the tools that the run works with, nil outside a run.
 	final []tool.BaseTool
 }
 

@@ -97,7 +97,8 @@ type Account struct {
 
 	began time.Time
 	spent Spent
-	// own is what the run spent itself, and what runs below it did that have ended. It is saved with the run.
+	// own is the amount that the run spent itself, with the amounts of runs below it that have ended. It is saved with
+	// the run.
 	own      Spent
 	restored bool
 	final    bool // the last answer is being given, or was

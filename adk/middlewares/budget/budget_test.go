@@ -45,7 +45,7 @@ func agentOf[M adk.MessageType](
 	return a
 }
 
-// asks is how a run is started.
+// asks starts a run.
 type asks[M adk.MessageType] func(
 	context.Context, adktest.TB, adk.TypedAgent[M], string, ...adk.AgentRunOption,
 ) *adktest.Events[M]

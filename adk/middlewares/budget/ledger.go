@@ -27,11 +27,11 @@ type page struct {
 
 const pageVersion = 1
 
-// OpenAccount opens an account that a store keeps under an ID, which begins with what earlier processes have spent.
-// Each call is written down before it is made, so that a run whose process dies again and again comes to its limits all
-// the same: resume it with the account of the same ID in the context. A call whose account cannot be written is not
-// made. In the store the key is "budget:" and the ID; the account stays there until somebody deletes it. Time in which
-// no process has the account open does not count. One process at a time may have it open.
+// OpenAccount opens an account that a store keeps under an ID, which begins with what earlier processes have spent. Each
+// call is written down before it is made, so that a run whose process dies again and again comes to its limits all the
+// same: resume it with the account of the same ID in the context. A call whose account cannot be written is not made. In
+// the store the key is "budget:" and the ID; the account stays there until it is deleted. Time in which no process has
+// the account open does not count. One process at a time may have it open.
 func OpenAccount(ctx context.Context, store adk.CheckPointStore, id string, limits Limits) (*Account, error) {
 	if store == nil || id == "" {
 		return nil, errors.New("budget: OpenAccount needs a store and an ID")

@@ -138,7 +138,7 @@ func TestOpenAccount_KeepsWhatWasSpent(t *testing.T) {
 		spent, err := run()
 		require.NoError(t, err)
 		require.Equal(t, budget.Spent{ModelCalls: 2, ToolCalls: 1, Tokens: 100, WallTime: 2 * time.Second}, spent)
-		time.Sleep(time.Hour) // in which nobody has the account open
+		time.Sleep(time.Hour) // in which no process has the account open
 		spent, err = run()
 		require.NoError(t, err)
 		require.Equal(t, budget.Spent{ModelCalls: 4, ToolCalls: 2, Tokens: 200, WallTime: 4 * time.Second}, spent)

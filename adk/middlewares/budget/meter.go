@@ -14,7 +14,7 @@ type meter struct {
 	price   *catalogue.Price
 	tier    string // at which the provider served the call
 	seen    schema.TokenUsage
-	// reported is what the provider says that the call costs, if it does.
+	// reported is the cost of the call by the provider, if it says one.
 	reported   float64
 	isReported bool
 	charged    float64
@@ -44,7 +44,7 @@ func (m *meter) more(u *schema.TokenUsage, extra map[string]any, by served) (s S
 	return s, s != Spent{}
 }
 
-// cost is what the call costs as far as it is known: what the provider says, or else what its tokens cost.
+// cost returns what the call costs as far as it is known: what the provider says, or else what its tokens cost.
 func (m *meter) cost() float64 {
 	switch {
 	case m.isReported:

@@ -86,7 +86,7 @@ func CutShort[M adk.MessageType](m M) (Limit, bool) {
 	return Limit(limit), ok
 }
 
-// BeforeAgent opens the account of the run, below that of the context.
+// BeforeAgent opens the account of the run, below the account of the context.
 func (m *middleware[M]) BeforeAgent(
 	ctx context.Context, runCtx *adk.ChatModelAgentContext,
 ) (context.Context, *adk.ChatModelAgentContext, error) {

@@ -36,11 +36,11 @@ const (
 	// UnknownPriceIgnore makes the call. It costs what the provider reports, and nothing if it reports nothing.
 	UnknownPriceIgnore UnknownPrice = "ignore"
 	// UnknownPriceEstimate makes the call, and counts for each sort of token the highest price among [Config.Prices] and
-	// those of [Config.Model] in the Catalogue, if the provider reports no cost. One of these prices must be known.
+	// the prices of [Config.Model] in the Catalogue, if the provider reports no cost. One of these prices must be known.
 	UnknownPriceEstimate UnknownPrice = "estimate"
 )
 
-// served is a model and who serves it. What nobody knows is empty.
+// served is a model and the provider that serves it. What is not known is empty.
 type served struct{ provider, model string }
 
 // pricing finds the prices of calls. It never changes.
@@ -95,8 +95,8 @@ func noPrice(m served) error {
 		m.model, m.provider)
 }
 
-// of returns the price of a model, nil if it is not known: the user's own one, that of the catalogue, or the user's own
-// one for all others.
+// of returns the price of a model, nil if it is not known: the user's own price, the price of the catalogue, or the
+// user's own price for all others.
 func (p *pricing) of(m served) *catalogue.Price {
 	if price, ok := p.own[m.model]; ok && m.model != "" {
 		return price

@@ -35,7 +35,7 @@ type serving[M adk.MessageType] struct {
 
 func (s serving[M]) Provider() string { return s.provider }
 
-// report is what a provider reports about an answer with 1000 tokens of the prompt.
+// report holds what a provider reports about an answer with 1000 tokens of the prompt.
 type report struct {
 	provider, model, cost, tier string
 	noUsage                     bool

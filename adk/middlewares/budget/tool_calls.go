@@ -18,9 +18,9 @@ const (
 // countedKey begins the keys of run-local values that say of an interrupted call that it was asked for already.
 const countedKey = "_weft_budget_counted "
 
-// limited makes a call if there is budget for it. Where a last answer is to come, the call may get a refusal in place
-// of an error. A call that is interrupted is asked for once, however often it is resumed; one that a handler before
-// this one has interrupted was not asked for yet.
+// limited makes a call if there is budget for it. Where a last answer is to come, the call may get a refusal instead of
+// an error. A call that is interrupted is asked for once, however often it is resumed; one that a handler before this one
+// has interrupted was not asked for yet.
 func (m *middleware[M]) limited(
 	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
 ) (*compose.ToolCallOutput, error) {

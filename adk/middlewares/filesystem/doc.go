@@ -8,6 +8,6 @@
 // What the tools return is text made for models: numbered lines, short notices instead of empty results. What a
 // backend refuses is an error of the tool; package toolerrors has the model read it.
 //
-// [NewMiddleware] is the form of early versions. Besides the tools it moves results that are too large for the model
-// into a file; package reduction does that better.
+// [NewMiddleware] is the form of early versions. In addition to having the tools, it moves results that are too large for
+// the model into a file; package reduction does that better.
 package filesystem

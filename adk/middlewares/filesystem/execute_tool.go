@@ -71,7 +71,7 @@ func executeSlot(c *MiddlewareConfig) slot {
 	return s
 }
 
-// renderResponse is what the model reads of a command that has ended.
+// renderResponse returns what the model reads of a command that has ended.
 func renderResponse(r *filesystem.ExecuteResponse) string {
 	if r == nil {
 		return ""

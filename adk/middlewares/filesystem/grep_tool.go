@@ -35,8 +35,8 @@ type grepArguments struct {
 	Offset      int    `json:"offset"`
 }
 
-// request is what the backend is asked for. Lines of context are asked for only where they are shown: where matches
-// are counted they would count as well.
+// request returns the request to the backend. Lines of context are asked for only where they are shown: where matches are
+// counted they would count as well.
 func (in *grepArguments) request() *filesystem.GrepRequest {
 	req := &filesystem.GrepRequest{
 		Pattern: in.Pattern, Path: in.Path, Glob: in.Glob, FileType: in.FileType,

@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// maxPages is how many pages of a PDF the model may ask for at once.
+// maxPages is the number of pages of a PDF that the model may ask for at once.
 const maxPages = 20
 
 // readMultiModal reads a file that may be an image or PDF.

@@ -23,7 +23,7 @@ type readFileArguments struct {
 	Pages string `json:"pages"`
 }
 
-// request is what the backend is asked for.
+// request returns the request to the backend.
 func (in *readFileArguments) request() filesystem.ReadRequest {
 	req := filesystem.ReadRequest{FilePath: in.FilePath, Offset: max(in.Offset, 1), Limit: in.Limit}
 	if req.Limit <= 0 {

@@ -99,5 +99,5 @@ func required(t schema.DataType, english, chinese string) *schema.ParameterInfo 
 	return p
 }
 
-// nothingFound is what ls and glob say instead of nothing, and grep if it was asked for files.
+// nothingFound is the text that ls and glob return instead of nothing, and grep if it was asked for files.
 const nothingFound = "No files found"

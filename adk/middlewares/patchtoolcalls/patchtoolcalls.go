@@ -21,7 +21,7 @@ const (
 type PatchedToolResult struct {
 	// Content is a result of text.
 	Content string
-	// ToolResult is a result with parts, such as that of an enhanced tool.
+	// ToolResult is a result with parts, such as the result of an enhanced tool.
 	ToolResult *schema.ToolResult
 }
 

@@ -18,7 +18,7 @@ func (e *InvalidError) Error() string {
 	return "patchtoolcalls: the history is not valid: " + strings.Join(e.Problems, "; ")
 }
 
-// fault is what is wrong with a result.
+// fault says what is wrong with a result.
 type fault uint8
 
 const (

@@ -43,7 +43,7 @@ type taskTool[T any] struct {
 // Idempotent reports whether a call may be made again where its process died.
 func (t *taskTool[T]) Idempotent() bool { return t.reads }
 
-// GetType returns the name of the tool as that of a Go type: taskCreateTool.
+// GetType returns the name of the tool as the name of a Go type: taskCreateTool.
 func (t *taskTool[T]) GetType() string { return "task" + strings.TrimPrefix(t.name, "Task") + "Tool" }
 
 // Info describes the tool, in the language of the process.

@@ -198,7 +198,7 @@ func testClearShared[M adk.MessageType](t *testing.T) {
 	require.Equal(t, before, everything(t, messages))
 }
 
-// everything is what there is of messages, with what a transcript does not show.
+// everything returns all that messages have, with what a transcript does not show.
 func everything[M adk.MessageType](t *testing.T, messages []M) string {
 	t.Helper()
 	text, err := json.Marshal(messages)

@@ -26,9 +26,9 @@ type Backend interface {
 	Write(context.Context, *filesystem.WriteRequest) error
 }
 
-// StreamBackend is a [Backend] that takes a file piece by piece, like those of the filesystem packages. The text of a
-// tool that streams more than 1 MiB is written to it as it comes, and is not held in memory. Such a stream that fails
-// later ends with the notice and the error: what was cut off is in the file.
+// StreamBackend is a [Backend] that takes a file piece by piece, like the backends of the filesystem packages. The text
+// of a tool that streams more than 1 MiB is written to it as it comes, and is not held in memory. Such a stream that
+// fails later ends with the notice and the error: what was cut off is in the file.
 type StreamBackend interface {
 	Backend
 	// Create starts a file, instead of one that there may be. Close completes it. ctx ends before Close if the result is

@@ -187,7 +187,7 @@ func newOldOffloading(cfg *ToolResultConfig) *oldOffloading {
 	return o
 }
 
-// moved is what the model gets of a result.
+// moved returns what the model gets of a result.
 func (o *oldOffloading) moved(ctx context.Context, input *compose.ToolInput, result string) (string, error) {
 	if len(result) <= o.maxBytes {
 		return result, nil

@@ -47,14 +47,14 @@ func NewTyped[M adk.MessageType](
 	return m, nil
 }
 
-// truncation is how the results of one tool are cut.
+// truncation says how the results of one tool are cut.
 type truncation struct {
 	backend Backend
 	// handler is nil for the default.
 	handler func(ctx context.Context, detail *ToolDetail) (*TruncResult, error)
 }
 
-// truncationOf is how the results of a tool are cut, nil if they are not.
+// truncationOf returns how the results of a tool are cut, nil if they are not.
 func (m *middleware[M]) truncationOf(tool string) *truncation {
 	if slices.Contains(m.conf.TruncExcludeTools, tool) {
 		return nil
@@ -73,13 +73,13 @@ func (m *middleware[M]) truncationOf(tool string) *truncation {
 	return &truncation{backend: m.conf.Backend}
 }
 
-// clearing is how the results of one tool are cleared.
+// clearing says how the results of one tool are cleared.
 type clearing struct {
 	backend Backend
 	handler func(ctx context.Context, detail *ToolDetail) (*ClearResult, error)
 }
 
-// clearingOf is how the results of a tool are cleared, without a handler if they are not.
+// clearingOf returns how the results of a tool are cleared, without a handler if they are not.
 func (m *middleware[M]) clearingOf(tool string) clearing {
 	if slices.Contains(m.conf.ClearExcludeTools, tool) {
 		return clearing{}

@@ -58,14 +58,14 @@ func fill(text string, placeholdersAndValues ...string) string {
 	return strings.NewReplacer(placeholdersAndValues...).Replace(text)
 }
 
-// previewed is what stands for a text that was cut.
+// previewed returns the text that stands for one that was cut.
 func previewed(text, path, tool string, preview int) string {
 	return fill(language.Select(cutNotice, cutNoticeChinese),
 		"{size}", strconv.Itoa(len(text)), "{path}", path, "{preview}", strconv.Itoa(preview),
 		"{first}", prefix(text, preview), "{last}", suffix(text, preview), "{tool}", tool)
 }
 
-// streamCut is what ends a stream that was cut.
+// streamCut returns the text that ends a stream that was cut.
 func streamCut(limit int, path, tool string, err error) string {
 	outcome := fill(language.Select(streamSaved, streamSavedChinese), "{path}", path, "{tool}", tool)
 	if err != nil {
@@ -74,7 +74,7 @@ func streamCut(limit int, path, tool string, err error) string {
 	return fill(language.Select(streamNotice, streamNoticeChinese), "{max}", strconv.Itoa(limit), "{outcome}", outcome)
 }
 
-// saved is what stands for an old text that is in a file.
+// saved returns the text that stands for an old one that is in a file.
 func saved(path, tool string) string {
 	return fill(language.Select(savedPrefix+savedSuffix, savedPrefixChinese+savedSuffixChinese), "{path}", path, "{tool}",
 		tool)
@@ -109,5 +109,5 @@ func suffix(text string, most int) string {
 	return text[from:]
 }
 
-// clearedText is what stands for an old text that is gone.
+// clearedText returns the text that stands for an old one that is gone.
 func clearedText() string { return language.Select(cleared, clearedChinese) }

@@ -6,7 +6,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// bytesPerToken is what a token has on average.
+// bytesPerToken is the average number of bytes of a token.
 const bytesPerToken = 4
 
 // estimate is the default token counter. It builds no texts, but for blocks that it has not seen before.

@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// counted is what the default counter makes of messages: the most tokens at which they are still cleared.
+// counted returns what the default counter makes of messages: the most tokens at which they are still cleared.
 func counted[M adk.MessageType](t *testing.T, tools []*schema.ToolInfo, messages ...M) int64 {
 	t.Helper()
 	// Two rounds behind the messages, of which one can be cleared. That takes as many tokens as are counted, or more.

@@ -48,7 +48,7 @@ func textSize(r *schema.ToolResult) (size, texts int) {
 	return size, texts
 }
 
-// offloadContent is what a file has of a result: the text, if that is all, else the parts as JSON.
+// offloadContent returns the content of the file for a result: the text, if that is all, else the parts as JSON.
 func offloadContent(parts []schema.ToolOutputPart) (string, error) {
 	if len(parts) == 1 && parts[0].Type == schema.ToolPartTypeText {
 		return parts[0].Text, nil

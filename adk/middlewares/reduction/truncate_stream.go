@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// chunkKind is what cutting has to know about the chunks of a stream.
+// chunkKind tells the cut about the chunks of a stream.
 type chunkKind[T any] interface {
 	// size is the length of a chunk's text; a chunk that is empty is left out.
 	size(chunk T) (n int, empty bool)
@@ -17,7 +17,7 @@ type chunkKind[T any] interface {
 	joined(chunks []T) T
 	// cut is the last chunk: the part of a chunk before room runs out, and the notice.
 	cut(chunk T, room int, notice string) T
-	// content is what a file has of the chunks.
+	// content returns the content of a file for the chunks.
 	content(chunks []T) (string, error)
 	// plain: the content is the chunks' content, one after the other.
 	plain() bool
@@ -99,7 +99,7 @@ func pump[T any](
 	s saver,
 ) error {
 	p := &cutPump[T]{kind: kind, saver: s}
-	defer func() { // of a stream that nobody reads any more, and after a panic
+	defer func() { // of a stream that is not read any more, and after a panic
 		abandon()
 		p.file.close()
 	}()
@@ -115,16 +115,16 @@ func pump[T any](
 			return err
 		}
 		if p.take(ctx, chunk) && w.Send(chunk, nil) {
-			return nil // nobody reads any more
+			return nil // the reader has closed the stream
 		}
 	}
 }
 
-// heldBytes is how much of a stream is held in memory before it goes to a file that takes it piece by piece. What is
-// held can still be given out if the stream fails.
+// heldBytes is the number of bytes of a stream that are held in memory before it goes to a file that takes it piece by
+// piece. What is held can still be given out if the stream fails.
 const heldBytes = 1 << 20
 
-// cutPump is what a cut knows of the stream until now.
+// cutPump holds what a cut knows of the stream until now.
 type cutPump[T any] struct {
 	kind  chunkKind[T]
 	saver saver

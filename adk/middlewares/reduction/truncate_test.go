@@ -91,7 +91,7 @@ func streamParts(t *testing.T, m adk.ChatModelAgentMiddleware,
 	return s
 }
 
-// items are what a stream gives, its error last.
+// items returns what a stream gives, its error last.
 func items[T any](s *schema.StreamReader[T]) (all []T, err error) {
 	defer s.Close()
 	for {

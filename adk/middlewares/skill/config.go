@@ -84,7 +84,7 @@ type TypedSubAgentOutput[M adk.MessageType] struct {
 	Skill        Skill
 	Mode         ContextMode
 	RawArguments string
-	// Messages are all messages of the agent, Results those of their texts that are not empty.
+	// Messages are all messages of the agent, Results their texts without the empty ones.
 	Messages []M
 	Results  []string
 }

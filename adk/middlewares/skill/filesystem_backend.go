@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
 )
 
-// skillFiles is where skills are below the base directory.
+// skillFiles matches the files of skills below the base directory.
 const skillFiles = "*/SKILL.md"
 
 // BackendFromFilesystemConfig configures [NewBackendFromFilesystem].

@@ -6,7 +6,8 @@ import (
 	"github.com/weftgo/weft/internal/language"
 )
 
-// systemPrompt is what is put behind the instruction. It must have no braces: the instruction may be a template.
+// systemPrompt returns the text that is put behind the instruction. It must have no braces: the instruction may be a
+// template.
 func systemPrompt(toolName string, chinese bool) string {
 	text := language.Select(instruction, instructionChinese)
 	if chinese {

@@ -130,7 +130,7 @@ func (t *skillTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 	return t.content(ctx, skill, argumentsInJSON)
 }
 
-// content is what the model gets of a skill.
+// content returns what the model gets of a skill.
 func (m *middleware[M]) content(ctx context.Context, skill Skill, arguments string) (string, error) {
 	if m.conf.BuildContent == nil {
 		return fmt.Sprintf(language.Select(content, contentChinese), skill.Name, skill.BaseDirectory, skill.Content), nil

@@ -94,8 +94,7 @@ func (w *worker[M]) watch(
 	return events
 }
 
-// note remembers what an event says, and returns it for others. They get it whole, so that nobody has to read its
-// stream.
+// note remembers what an event says, and returns it for others. They get it whole, so that its stream need not be read.
 func (w *worker[M]) note(event *adk.TypedAgentEvent[M]) *adk.TypedAgentEvent[M] {
 	passed := *event
 	w.mu.Lock()
@@ -145,7 +144,7 @@ func (w *worker[M]) end() {
 	w.ended = true
 }
 
-// outcome is what the agent said, all messages and the texts among them, or why it failed.
+// outcome returns what the agent said, all messages and the texts among them, or why it failed.
 func (w *worker[M]) outcome() (said []M, results []string, failed error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -25,7 +25,7 @@ func decode(text string) (raw []byte, value any, err error) {
 	return nil, nil, err
 }
 
-// fenced is what the first code fence holds.
+// fenced returns what the first code fence holds.
 func fenced(text string) string {
 	_, rest, ok := strings.Cut(text, "```")
 	if !ok {
@@ -42,7 +42,7 @@ func fenced(text string) string {
 	return strings.TrimSpace(inside)
 }
 
-// bracketed is what lies between the first opening bracket and the last closing one.
+// bracketed returns what lies between the first opening bracket and the last closing one.
 func bracketed(text string) string {
 	from := strings.IndexAny(text, "{[")
 	to := strings.LastIndexAny(text, "}]")

@@ -179,8 +179,8 @@ func (o *Output[T]) countRepair(ctx context.Context) (more bool, err error) {
 	return true, adk.SetRunLocalValue(ctx, repairsKey, done+1)
 }
 
-// finalText is what a run would end with: the result of the tool, or what the model says. A run that another tool ends
-// is not judged.
+// finalText returns what a run would end with: the result of the tool, or what the model says. A run that another tool
+// ends is not judged.
 func finalText[M adk.MessageType](messages []M, name string) (text string, byTool, judge bool) {
 	if len(messages) == 0 {
 		return "", false, true
@@ -215,7 +215,7 @@ func lastArguments[M adk.MessageType](messages []M, name string) string {
 	return ""
 }
 
-// answerText is what a message says, or the result that it has.
+// answerText returns what a message says, or the result that it has.
 func answerText[M adk.MessageType](m M) string {
 	for _, r := range message.Results(m) {
 		text, _ := message.ResultText(m, r.ID)

@@ -73,8 +73,8 @@ func New[T any](config *Config[T]) (*Output[T], error) {
 	return newOutput(config, (*Output[T]).describe)
 }
 
-// Of describes the values of a JSON schema that is known only when the program runs, such as that of a client: of any
-// draft, as [schema.NewParamsOneOfByRawJSON] takes it. A value is the JSON text. It fails as New does, for a schema
+// Of describes the values of a JSON schema that is known only when the program runs, such as the schema of a client: of
+// any draft, as [schema.NewParamsOneOfByRawJSON] takes it. A value is the JSON text. It fails as New does, for a schema
 // that cannot be read, and in mode Tool for one that is not of an object.
 func Of(schemaJSON json.RawMessage, config *Config[json.RawMessage]) (*Output[json.RawMessage], error) {
 	return newOutput(config, func(o *Output[json.RawMessage]) error {

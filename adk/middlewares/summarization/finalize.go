@@ -36,7 +36,7 @@ func finalize[M adk.MessageType](
 	return append(messages, message.WithExtra(message.NewUser[M](text), contentTypeKey, contentTypeSummary)), nil
 }
 
-// summaryText is what the model reads of a summary.
+// summaryText returns what the model reads of a summary.
 func summaryText[M adk.MessageType](summary M, context []M, transcript string) (string, error) {
 	content := ""
 	if message.KindOf(summary) == message.Assistant {

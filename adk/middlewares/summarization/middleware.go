@@ -134,7 +134,7 @@ func (m *TypedMiddleware[M]) instruction() string {
 	return language.Select(userPrompt, userPromptChinese)
 }
 
-// modelInputKey is where finalizers find what the model got.
+// modelInputKey is the key under which finalizers find what the model got.
 type modelInputKey struct{}
 
 // splitSystem splits the leading system messages off.
@@ -146,7 +146,7 @@ func splitSystem[M adk.MessageType](messages []M) (system, rest []M) {
 	return messages[:n:n], messages[n:]
 }
 
-// contentType is what a message of a summarization holds, "" for any other message.
+// contentType says what a message of a summarization holds, "" for any other message.
 func contentType[M adk.MessageType](m M) string {
 	kind, _ := message.Extra(m)[contentTypeKey].(string)
 	return kind

@@ -66,7 +66,7 @@ func (c *PreserveSkillsConfig) withDefaults() (*skillLimits, error) {
 	return l, nil
 }
 
-// loadedSkill is what a skill said.
+// loadedSkill is the text of a skill that was loaded.
 type loadedSkill struct {
 	Name    string `json:"name"`
 	Content string `json:"content"`

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// bytesPerToken is what a token has on average.
+	// bytesPerToken is the average number of bytes of a token.
 	bytesPerToken = 4
-	// tokensPerMedium is what an image, a video, a piece of audio or a file counts.
+	// tokensPerMedium is the number of tokens that an image, a video, a piece of audio or a file counts as.
 	tokensPerMedium = 2000
 )
 
@@ -41,7 +41,7 @@ func estimate[M adk.MessageType](m M) int {
 	return s.bytes/bytesPerToken + s.media*tokensPerMedium
 }
 
-// size is what a message has in it.
+// size is the size of what a message has in it.
 type size struct{ bytes, media int }
 
 func (s *size) chat(m *schema.Message) {

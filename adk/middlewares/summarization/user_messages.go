@@ -15,9 +15,9 @@ const (
 	userMessagesOpen  = "<all_user_messages>"
 	userMessagesClose = "</all_user_messages>"
 
-	// userMessagesTokens is what the user's messages may take together.
+	// userMessagesTokens is the number of tokens that the user's messages may take together.
 	userMessagesTokens = 30000
-	// shortenedRunes is what is left of the first message that does not fit, at most.
+	// shortenedRunes is the most that is left of the first message that does not fit.
 	shortenedRunes = 2000
 )
 
@@ -85,7 +85,7 @@ func userTexts[M adk.MessageType](messages []M) (texts []string, dropped bool) {
 // isUsers reports whether a message is from the user.
 func isUsers[M adk.MessageType](m M) bool {
 	kind := message.KindOf(m)
-	// An agentic message may have the user's words besides results. A tool message has none.
+	// An agentic message may have the user's words as well as results. A tool message has none.
 	if _, agentic := any(m).(*schema.AgenticMessage); kind == message.Result && agentic {
 		kind = message.User
 	}

@@ -24,8 +24,8 @@ type Config struct {
 	// is called while the call runs, by several calls at once. Default: every error is reported, with its text, which may
 	// say more of the machine than a model should know.
 	Tell func(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool)
-	// Hide leaves out of the text of an error, of Tell, too, what neither the model nor whoever watches the run may read.
-	// Default: [HideSecrets].
+	// Hide leaves out of the text of an error, of Tell, too, what neither the model nor a client that watches the run may
+	// read. Default: [HideSecrets].
 	Hide func(text string) string
 }
 

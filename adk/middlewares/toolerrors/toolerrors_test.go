@@ -77,7 +77,7 @@ func TestErrorsInsideStreams(t *testing.T) {
 	}
 }
 
-// TestErrorsInsideStreams_EndThem: a producer that sends after an error learns that nobody reads.
+// TestErrorsInsideStreams_EndThem: a producer that sends after an error learns that the stream is closed.
 func TestErrorsInsideStreams_EndThem(t *testing.T) {
 	handler, err := toolerrors.New(t.Context(), nil)
 	require.NoError(t, err)

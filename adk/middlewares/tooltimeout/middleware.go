@@ -65,7 +65,7 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 	return m, nil
 }
 
-// limit is what happens to a call that takes too long, nil if it may take any time.
+// limit returns the error of a call that takes too long, nil if it may take any time.
 func (m *middleware[M]) limit(call *compose.ToolInput) *Error {
 	timeout, ok := m.conf.Of[call.Name]
 	if !ok {

@@ -21,7 +21,7 @@ func (m *middleware[M]) inTime(
 		return next(ctx, call)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit.Timeout, limit)
-	own := *call // it may be in use when nobody waits for it any more
+	own := *call // it may be in use when the caller has stopped waiting
 	out, err := await(ctx, limit, func() (*compose.ToolCallOutput, error) { return next(ctx, &own) })
 	switch {
 	case err != nil:
@@ -56,7 +56,7 @@ func stream[T any](
 		}))
 }
 
-// outcome is how a call ended.
+// outcome is the outcome of a call.
 type outcome struct {
 	output *compose.ToolCallOutput
 	err    error
@@ -97,7 +97,7 @@ func await(
 	return o.output, named(ctx, limit, o.err)
 }
 
-// named is the error of a call; that of one that gave up because its time was over says so.
+// named returns the error of a call; the error of a call that gave up because its time was over says so.
 func named(ctx context.Context, limit *Error, err error) error {
 	if err != nil && context.Cause(ctx) == error(limit) && errors.Is(err, context.DeadlineExceeded) {
 		return limit

@@ -219,7 +219,7 @@ func TestPanicsAndGoexitAreErrors(t *testing.T) {
 	}
 }
 
-// TestLateStreamsAreClosed: the producer of a stream that comes too late learns that nobody reads.
+// TestLateStreamsAreClosed: the producer of a stream that comes too late learns that the stream is closed.
 func TestLateStreamsAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler, err := tooltimeout.New(t.Context(), second)

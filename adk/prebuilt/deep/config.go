@@ -23,9 +23,9 @@ type TypedConfig[M adk.MessageType] struct {
 	// SubAgents can be given tasks. One with the name general-purpose takes the place of the built-in agent.
 	SubAgents []adk.TypedAgent[M]
 	// ToolsConfig has tools of your own. The general-purpose agent has them, too. With EmitInternalEvents the events of
-	// agents at work on a task appear among those of this agent. ReportMistakes is always on.
+	// agents at work on a task appear among the events of this agent. ReportMistakes is always on.
 	ToolsConfig adk.ToolsConfig
-	// MaxIteration limits the turns of the model, for the agent and for each task. Default: that of a
+	// MaxIteration limits the turns of the model, for the agent and for each task. Default: the default of a
 	// [adk.ChatModelAgent].
 	MaxIteration int
 
@@ -43,8 +43,8 @@ type TypedConfig[M adk.MessageType] struct {
 	// asked, and must be safe for concurrent use. Default: a text of this package with the list of the agents.
 	TaskToolDescriptionGenerator func(ctx context.Context, availableAgents []adk.TypedAgent[M]) (string, error)
 
-	// Middlewares and Handlers change how the agent and the general-purpose agent work. Handlers come after those of
-	// this package: they see its tools.
+	// Middlewares and Handlers change how the agent and the general-purpose agent work. Handlers come after the handlers
+	// of this package: they see its tools.
 	Middlewares []adk.AgentMiddleware
 	Handlers    []adk.TypedChatModelAgentMiddleware[M]
 	// ModelRetryConfig and ModelFailoverConfig say what happens when a call of the model fails, in both agents.

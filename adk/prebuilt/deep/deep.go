@@ -75,7 +75,7 @@ func (c *TypedConfig[M]) sharedHandlers(
 	return handlers, nil
 }
 
-// agent is what the agent and the general-purpose agent have in common.
+// agent returns the configuration that the agent and the general-purpose agent have in common.
 func (c *TypedConfig[M]) agent(handlers []adk.TypedChatModelAgentMiddleware[M]) *adk.TypedChatModelAgentConfig[M] {
 	tools := c.ToolsConfig
 	tools.ReportMistakes = true

@@ -101,8 +101,8 @@ func taskParams() *schema.ParamsOneOf {
 	})
 }
 
-// RecordsSteps says that a task continues where it was when the process died: its steps are recorded with those of the
-// agent.
+// RecordsSteps says that a task continues where it was when the process died: its steps are recorded with the steps of
+// the agent.
 func (t *taskTool[M]) RecordsSteps() {}
 
 var _ core.RecordsSteps = (*taskTool[adk.Message])(nil)

@@ -16,9 +16,9 @@ import (
 // SessionKeyTodos is the session value with the list that the tool write_todos has written last: a []TODO.
 const SessionKeyTodos = "deep_agent_session_key_todos"
 
-// TODO is one thing that is to be done.
+// TODO is one thing to do.
 type TODO struct {
-	// Content says what is to be done: Run the tests.
+	// Content says what to do: Run the tests.
 	Content string `json:"content"`
 	// ActiveForm says it for the time in which it is done: Running the tests.
 	ActiveForm string `json:"activeForm"`

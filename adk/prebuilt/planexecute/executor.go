@@ -17,7 +17,7 @@ type ExecutorConfig struct {
 	Model model.BaseChatModel
 	// ToolsConfig has the tools that the steps are done with. ReportMistakes is always on.
 	ToolsConfig adk.ToolsConfig
-	// MaxIterations limits the turns of the model for one step. Default: that of a [adk.ChatModelAgent].
+	// MaxIterations limits the turns of the model for one step. Default: the default of a [adk.ChatModelAgent].
 	MaxIterations int
 	// GenInputFn makes the messages for the model. Default: [ExecutorPrompt].
 	GenInputFn GenModelInputFn

@@ -16,7 +16,7 @@ import (
 // The default plan is {"steps":["…","…"]}. The type of a plan of your own must be registered (see schema.RegisterName)
 // for runs that are to be saved.
 type Plan interface {
-	// FirstStep returns what is to be done next, "" if there is nothing.
+	// FirstStep returns what to do next, "" if there is nothing.
 	FirstStep() string
 	// MarshalJSON writes the plan as the models read it.
 	stdjson.Marshaler

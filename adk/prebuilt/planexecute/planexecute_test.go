@@ -99,7 +99,7 @@ func spoken(events *adktest.Events[*schema.Message]) (lines []string) {
 	return lines
 }
 
-// session is what an agent leaves in the session, seen by an agent after it.
+// session holds what an agent leaves in the session, seen by an agent after it.
 type session struct {
 	adk.Agent
 	left map[string]any

@@ -13,7 +13,7 @@ import (
 
 const plannerName = "planner"
 
-// GenPlannerModelInputFn makes the messages for the planner's model out of those of the user.
+// GenPlannerModelInputFn makes the messages for the planner's model out of the messages of the user.
 type GenPlannerModelInputFn func(ctx context.Context, userInput []adk.Message) ([]adk.Message, error)
 
 // PlannerConfig configures [NewPlanner]. One of the models is required.

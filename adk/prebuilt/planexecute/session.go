@@ -73,7 +73,7 @@ func current(ctx context.Context) (*ExecutionContext, error) {
 	return &ExecutionContext{UserInput: input, Plan: plan, ExecutedSteps: slices.Clip(steps)}, nil
 }
 
-// promptValues are what the default prompts are filled in with.
+// promptValues returns the values that fill in the default prompts.
 func (c *ExecutionContext) promptValues() (map[string]any, error) {
 	plan, err := c.Plan.MarshalJSON()
 	if err != nil {

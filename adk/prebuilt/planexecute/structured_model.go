@@ -18,7 +18,7 @@ import (
 type structuredModel struct {
 	// call is a chain of the model alone: callback handlers are called as for any model in a chain.
 	call compose.Runnable[[]*schema.Message, *schema.Message]
-	// tools are what the model must choose from, nil for one that writes JSON by itself.
+	// tools has the tools that the model must choose from, nil for one that writes JSON by itself.
 	tools []*schema.ToolInfo
 }
 
@@ -88,7 +88,7 @@ func withoutEmptyTools(opts []model.Option) []model.Option {
 	return kept
 }
 
-// answer is what a run remembers of the model's answer besides its text.
+// answer holds what a run remembers of the model's answer in addition to its text.
 type answer struct {
 	// tool is the one that was called.
 	tool string
@@ -131,7 +131,7 @@ type firstCall struct {
 	index *int
 }
 
-// arguments are what a chunk adds to those of the call.
+// arguments returns what a chunk adds to the arguments of the call.
 func (c *firstCall) arguments(chunk *schema.Message) (*schema.Message, error) {
 	if chunk == nil {
 		return nil, schema.ErrNoValue

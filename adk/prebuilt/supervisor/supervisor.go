@@ -43,9 +43,9 @@ func (c *Config) validate(ctx context.Context) error {
 // run as agents below it: callback handlers see the whole as an agent of type Supervisor. It is safe for concurrent use
 // if the agents in it are.
 //
-// New changes the supervisor, which may be that of one system only, and must not have run before. Workers stay as they
-// are, and may be part of several systems. New fails if conf is nil or has no supervisor, or one that has workers
-// already or has run, and if a worker is nil or has the name of another agent.
+// New changes the supervisor, which may belong to one system only, and must not have run before. Workers stay as they
+// are, and may be part of several systems. New fails if conf is nil or has no supervisor, or one that has workers already
+// or has run, and if a worker is nil or has the name of another agent.
 func New(ctx context.Context, conf *Config) (agent adk.ResumableAgent, err error) {
 	defer safe.Recover(&err)
 	if err := conf.validate(ctx); err != nil {

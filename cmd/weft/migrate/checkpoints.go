@@ -86,7 +86,7 @@ func (c *check) callsOut(fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bool {
 	return out
 }
 
-// declaration is that of a function or method of this package.
+// declaration returns the declaration of a function or method of this package.
 func (c *check) declaration(fn *types.Func) *ast.FuncDecl {
 	for _, file := range c.Files {
 		for _, decl := range file.Decls {

@@ -60,7 +60,7 @@ func (c *check) typeArgs(call *ast.CallExpr) *types.TypeList {
 	return nil
 }
 
-// fields checks the tags of a type, and those of what it is made of. A finding is reported at the field, if it is in
+// fields checks the tags of a type, and of the types that it is made of. A finding is reported at the field, if it is in
 // this package, and at the call otherwise.
 func (c *check) fields(t types.Type, call ast.Node, seen map[types.Type]bool) {
 	if seen[t] {

@@ -34,9 +34,9 @@ func Handler(server *serve.Server, post, get func(w http.ResponseWriter, r *http
 type Messages interface {
 	// Fresh are the messages of the user that the list ends with, and their IDs in the page.
 	Fresh() (messages []*schema.Message, ids []string, err error)
-	// History are all messages, those of the system only if they are allowed.
+	// History returns all messages, messages of the system only if they are allowed.
 	History(allowSystem bool) ([]*schema.Message, error)
-	// HasMore reports whether something was said before those of Fresh.
+	// HasMore reports whether something was said before the messages of Fresh.
 	HasMore() bool
 }
 

@@ -24,7 +24,7 @@ import (
 
 // Texts that must not come to certain places.
 const (
-	// CanaryText is what a user says: it is not logged.
+	// CanaryText is a text of a user: it is not logged.
 	CanaryText = "canary-text"
 	// canaryError is the text of an error, which no client reads, and canaryToken what a client authenticates with.
 	canaryError, canaryToken = "canary-error", "canary-token"

@@ -27,13 +27,13 @@ type Desk struct {
 	Pay *adktest.Tool
 }
 
-// Local is who makes requests from the machine itself.
+// Local returns the caller that makes requests from the machine itself.
 func (d Desk) Local(t *testing.T) *serve.Caller {
 	t.Helper()
 	return Local(t, d.Server)
 }
 
-// Local is who makes requests to a server from the machine itself.
+// Local returns the caller that makes requests to a server from the machine itself.
 func Local(t *testing.T, s *serve.Server) *serve.Caller {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)

@@ -181,7 +181,7 @@ func (g *generator) word() string {
 	return fmt.Sprintf("w%d ", g.words)
 }
 
-// agent is what happens in an agent.
+// agent returns the events of an agent.
 func (g *generator) agent(parent runlog.SpanID, path []string, call string) (events []runlog.Event) {
 	name := fmt.Sprintf("agent%d", len(path))
 	self := runlog.Event{Span: g.span(), Parent: parent, Agent: name, Path: append(slices.Clone(path), name)}
@@ -298,7 +298,7 @@ func (g *generator) tool(self runlog.Event, c schema.ToolCall) (events []runlog.
 	return events
 }
 
-// merged is what happens at the same time: each list keeps its order.
+// merged mixes events that happen at the same time: each list keeps its order.
 func (g *generator) merged(lists ...[]runlog.Event) (all []runlog.Event) {
 	lists = slices.DeleteFunc(lists, func(l []runlog.Event) bool { return len(l) == 0 })
 	for len(lists) > 0 {

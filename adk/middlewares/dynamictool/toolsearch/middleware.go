@@ -27,7 +27,7 @@ type middleware[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 	byModel bool
 	index   *index
-	// tools are what is added to a run: tool_search and the dynamic tools.
+	// tools has the tools that are added to a run: tool_search and the dynamic tools.
 	tools    []tool.BaseTool
 	reminder string
 }

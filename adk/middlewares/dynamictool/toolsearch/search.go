@@ -108,7 +108,7 @@ func (x *index) ranked(words []word) []*schema.ToolInfo {
 	return infos
 }
 
-// score is how well a tool fits all words, 0 if it lacks a required one.
+// score returns how well a tool fits all words, 0 if it lacks a required one.
 func (e *entry) score(words []word) (total int) {
 	for _, w := range words {
 		score := e.scoreOf(w.text)

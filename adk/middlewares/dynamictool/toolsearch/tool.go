@@ -15,7 +15,7 @@ import (
 
 const toolName = "tool_search"
 
-// matches is what tool_search answers the model, and what the middleware finds again in the history.
+// matches is the answer of tool_search to the model, which the middleware finds again in the history.
 type matches struct {
 	Matches []string `json:"matches"`
 }

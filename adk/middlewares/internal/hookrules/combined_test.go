@@ -88,7 +88,7 @@ func summarizing[M adk.MessageType](history []M) M {
 	return messagetest.Assistant[M](fmt.Sprintf("<summary>It came to step-%d.</summary>", stepsDone(history)))
 }
 
-// world is what outlives the lives of a run.
+// world has what outlives the lives of a run.
 type world struct{ files *filesystem.InMemoryBackend }
 
 func newWorld(t *testing.T) *world {

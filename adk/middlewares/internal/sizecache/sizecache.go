@@ -32,7 +32,7 @@ func (c *Cache[T]) Of(p *T, measure func(*T) int) int {
 // Tools estimates how many tokens the descriptions of tools take. The zero Tools is ready for use.
 type Tools struct{ cache Cache[schema.ToolInfo] }
 
-// bytesPerToken is what a token has on average.
+// bytesPerToken is the average number of bytes of a token.
 const bytesPerToken = 4
 
 // Tokens estimates the tokens of tools: a fourth of the bytes of each as JSON, without Extra.

@@ -52,7 +52,7 @@ func cost(t *testing.T, handlers []adk.ChatModelAgentMiddleware) (turn, call flo
 	return one - call, call
 }
 
-// allocations is how many a run makes.
+// allocations returns the number of allocations of a run.
 func allocations(t *testing.T, m constantModel, handlers []adk.ChatModelAgentMiddleware) float64 {
 	t.Helper()
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
@@ -74,7 +74,7 @@ func allocations(t *testing.T, m constantModel, handlers []adk.ChatModelAgentMid
 	})
 }
 
-// Answer is what the model of the runs answers in the end. It is the JSON of an object.
+// Answer is the last answer of the model of the runs. It is the JSON of an object.
 const Answer = `{"city":"Lisbon"}`
 
 // constantModel makes the calls in so many turns and then answers.

@@ -61,7 +61,7 @@ var counterparts = map[string]counterpart{
 	"components/embedding/ollama": {weftModule + "/ext/embedding/ollama", "ollama", ""},
 }
 
-// A fate is what becomes of an import.
+// A fate is what happens to an import.
 type fate int
 
 const (
@@ -72,8 +72,8 @@ const (
 	replaced             // a package of an extension module that a module of Weft's replaces
 )
 
-// target returns the path and the package name that an import gets, and what becomes of it. A name is only there if it
-// differs from the one that the package had. keepExt has all extension modules stay.
+// target returns the path and the package name that an import gets, and its fate. A name is only there if it differs from
+// the one that the package had. keepExt has all extension modules stay.
 func target(importPath string, keepExt bool) (newPath, name string, f fate) {
 	if rel, ok := strings.CutPrefix(importPath, extModule+"/"); ok {
 		c, ok := counterparts[rel]

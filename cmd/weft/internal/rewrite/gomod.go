@@ -95,7 +95,7 @@ func require(f *modfile.File, paths []string, version string, dropped map[string
 	}
 }
 
-// dropEino returns the requirements that nobody imports any more, and drops such replacements. Extension modules that
+// dropEino returns the requirements that no file imports any more, and drops such replacements. Extension modules that
 // are only required indirectly are for go mod tidy.
 func dropEino(f *modfile.File, left []string) (dropped map[string]bool, notes []string) {
 	dropped = map[string]bool{}
@@ -128,7 +128,7 @@ func dropEino(f *modfile.File, left []string) (dropped map[string]bool, notes []
 	return dropped, notes
 }
 
-// useShim has Eino's packages be those of Weft.
+// useShim has Eino's packages be the packages of Weft.
 func useShim(f *modfile.File, version string) (notes []string, err error) {
 	for _, r := range f.Replace {
 		if r.Old.Path == einoModule && (r.New.Path == shimModule || strings.HasSuffix(r.New.Path, "/compat/eino")) {
