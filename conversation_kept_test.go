@@ -25,7 +25,7 @@ import (
 func TestConversation_KeepsWhatWasShownOfAnAnswerThatBrokeOff(t *testing.T) {
 	endless := adktest.Streams("one ", "two ", "three").Every(time.Second).ThenBlocks()
 	for name, c := range map[string]struct {
-		reply adktest.Reply
+		reply adktest.Answer
 		end   func(t *testing.T, chat *weft.Conversation)
 		want  string
 	}{

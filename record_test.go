@@ -21,10 +21,10 @@ import (
 func TestAgent_IsRecordedOnceWhereverItRuns(t *testing.T) {
 	agent := agentOf(t, weft.Config{Name: "desk", Tools: []weft.Tool{weather()}}, askWeather, adktest.Streams("It is ", "sunny."))
 	log := runlog.New(runlog.Config{})
-	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}, Log: log})
+	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}, Log: log})
 	_, err := d.Submit(t.Context(), dispatch.Job{ID: "1", Agent: "desk", Messages: []*schema.Message{schema.UserMessage("hi")}})
 	require.NoError(t, err)
-	_, err = d.Stretch(t.Context(), "1")
+	_, err = d.Execute(t.Context(), "1")
 	require.NoError(t, err)
 	has := map[string]int{}
 	for e, err := range d.Events(t.Context(), "1", runlog.Cursor{}) {

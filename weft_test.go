@@ -32,7 +32,7 @@ func weather() weft.Tool {
 	})
 }
 
-func agentOf(t *testing.T, config weft.Config, script ...adktest.Reply) *weft.Agent {
+func agentOf(t *testing.T, config weft.Config, script ...adktest.Answer) *weft.Agent {
 	t.Helper()
 	config.Model = adktest.NewModel(t, script...)
 	agent, err := weft.New(config)
@@ -215,7 +215,7 @@ func TestReply_AnswersAToolsOwnQuestion(t *testing.T) {
 
 func TestConversation_WaitsAcrossARestart(t *testing.T) {
 	dir := t.TempDir()
-	open := func(script ...adktest.Reply) *weft.Conversation {
+	open := func(script ...adktest.Answer) *weft.Conversation {
 		store, err := checkpoint.NewFileStore(dir)
 		require.NoError(t, err)
 		return agentOf(t, weft.Config{Tools: []weft.Tool{weather()}, Approve: []string{"weather"}}, script...).Conversation(store, "ana")

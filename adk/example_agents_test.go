@@ -19,7 +19,7 @@ func (example) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args
 func (example) Cleanup(func())                    {}
 
 // newAgent makes an agent whose model answers by a script, so that the examples need no provider.
-func newAgent(ctx context.Context, name string, answers ...adktest.Reply) *adk.ChatModelAgent {
+func newAgent(ctx context.Context, name string, answers ...adktest.Answer) *adk.ChatModelAgent {
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: name, Description: "is good at " + name, Model: adktest.NewModel(example{}, answers...)})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func noDelay(context.Context, int) time.Duration { return 0 }
 
 // runWith runs an agent with one middleware and the tool search, and prints its events.
-func runWith(handler adk.ChatModelAgentMiddleware, answers ...adktest.Reply) {
+func runWith(handler adk.ChatModelAgentMiddleware, answers ...adktest.Answer) {
 	ctx := context.Background()
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "assistant",

@@ -64,7 +64,7 @@ func TestRunInLoop_ExecutesInTheGoroutineOfTheLoop(t *testing.T) {
 
 func TestRunInLoop_GivesTheEventsOfAnOrdinaryRun(t *testing.T) {
 	modes(t, func(t *testing.T, run func(m model.BaseChatModel, tools ...tool.BaseTool) *adk.Runner) {
-		script := []adktest.Reply{adktest.Calls(adktest.Call("x", `{}`)),
+		script := []adktest.Answer{adktest.Calls(adktest.Call("x", `{}`)),
 			adktest.Calls(adktest.Call("x", `{}`), adktest.Call("x", `{}`)), adktest.Streams("a", "b")}
 		read := func(opts ...adk.AgentRunOption) []string {
 			var lines []string

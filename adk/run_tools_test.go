@@ -40,7 +40,7 @@ func TestRunID_IsThatOfTheRunAround(t *testing.T) {
 		found = append(found, adk.RunID(ctx))
 		return "", nil
 	}).Repeated())
-	script := func() adktest.Reply { return adktest.Calls(adktest.Call("look", "{}")) }
+	script := func() adktest.Answer { return adktest.Calls(adktest.Call("look", "{}")) }
 	inner, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "inner", Description: "a",
 		ToolsConfig: adktest.Tools(look), Model: adktest.NewModel(t, script(), adktest.Says("done"))})
 	require.NoError(t, err)

@@ -21,10 +21,10 @@ import (
 const longOperation = "trigger-long-running-operation"
 
 // worker is an agent that has a server do something long.
-func worker(t *testing.T, server *mcptool.Server, arguments string, then ...adktest.Reply) *adk.Runner {
+func worker(t *testing.T, server *mcptool.Server, arguments string, then ...adktest.Answer) *adk.Runner {
 	t.Helper()
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "worker", Description: "works",
-		Model:    adktest.NewModel(t, append([]adktest.Reply{adktest.Calls(adktest.Call(longOperation, arguments))}, then...)...),
+		Model:    adktest.NewModel(t, append([]adktest.Answer{adktest.Calls(adktest.Call(longOperation, arguments))}, then...)...),
 		Handlers: []adk.ChatModelAgentMiddleware{server.Middleware()}})
 	require.NoError(t, err)
 	return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent})

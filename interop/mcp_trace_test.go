@@ -57,7 +57,7 @@ func TestMCP_ACallIsOneTrace(t *testing.T) {
 		return weftotel.New(weftotel.Config{Content: weftotel.None, TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)),
 			MeterProvider: meters})
 	}
-	agentOf := func(name string, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) adk.Agent {
+	agentOf := func(name string, conf adk.ChatModelAgentConfig, replies ...adktest.Answer) adk.Agent {
 		conf.Name, conf.Description, conf.Model = name, name, adktest.NewModel(t, replies...)
 		a, err := adk.NewChatModelAgent(t.Context(), &conf)
 		require.NoError(t, err)

@@ -26,7 +26,7 @@ import (
 
 // serving serves an agent "desk", and returns the server and its address.
 func serving(t *testing.T, conf serve.Config, agent adk.ChatModelAgentConfig, handler func(*serve.Server) http.Handler,
-	replies ...adktest.Reply,
+	replies ...adktest.Answer,
 ) (*serve.Server, string) {
 	t.Helper()
 	agent.Name, agent.Description, agent.Model = "desk", "helps", adktest.NewModel(t, replies...)
@@ -50,11 +50,11 @@ func storing(t *testing.T) func() serve.Config {
 	t.Helper()
 	dir := t.TempDir()
 	return func() serve.Config {
-		runs, err := checkpoint.NewFileStore(dir + "/runs")
+		store, err := checkpoint.NewFileStore(dir + "/runs")
 		require.NoError(t, err)
 		events, err := runlog.NewFileStore(dir + "/events")
 		require.NoError(t, err)
-		return serve.Config{Store: runs, Events: events}
+		return serve.Config{Store: store, Events: events}
 	}
 }
 
@@ -97,7 +97,7 @@ func TestOpenAI_NodeClientListsChatsAndStreams(t *testing.T) {
 func TestOpenAI_NodeClientGetsAnswersOfItsFormat(t *testing.T) {
 	conf := looking()
 	conf.Handlers = append(conf.Handlers, serve.ClientFormats())
-	var replies []adktest.Reply
+	var replies []adktest.Answer
 	for range 4 {
 		replies = append(replies, adktest.Streams("Let me ", "see.").Calling(adktest.Call("look", `{}`)), adktest.Says("Sunny."),
 			adktest.Streams("```json\n", `{"sky":"sun"}`, "\n```"))
@@ -147,9 +147,9 @@ func TestOpenAI_NodeClientAborts(t *testing.T) {
 	require.Eventually(t, func() bool {
 		c, err := srv.Caller(r)
 		require.NoError(t, err)
-		runs, err := c.Runs(t.Context(), serve.Query{Status: serve.Cancelled})
+		all, err := c.Runs(t.Context(), serve.Query{Status: serve.Cancelled})
 		require.NoError(t, err)
-		return len(runs) == 1
+		return len(all) == 1
 	}, 10*time.Second, 20*time.Millisecond)
 }
 
@@ -185,9 +185,9 @@ func runsOf(t *testing.T, srv *serve.Server) []serve.Run {
 	r.RemoteAddr = "127.0.0.1:1"
 	c, err := srv.Caller(r)
 	require.NoError(t, err)
-	runs, err := c.Runs(t.Context(), serve.Query{})
+	all, err := c.Runs(t.Context(), serve.Query{})
 	require.NoError(t, err)
-	return runs
+	return all
 }
 
 // A run that has failed is executed once, although clients of the API send requests again by themselves.

@@ -86,7 +86,7 @@ func (h hiding) Run(
 func TestServer_RefusesToolsOfClientsThatCannotBe(t *testing.T) {
 	takes := []adk.ChatModelAgentMiddleware{ClientTools()}
 	look := adktest.Tools(adktest.NewTool("look", adktest.Says("sunny")))
-	says := func() adktest.Reply { return adktest.Says("Hello.") }
+	says := func() adktest.Answer { return adktest.Says("Hello.") }
 	guided := func() adk.Agent {
 		guide, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "guide", Description: "guides",
 			Model: adktest.NewModel(t)})

@@ -86,7 +86,7 @@ func (c *Caller) encodeAnswer(
 	case !json.Valid(answer):
 		return runs.Reply{}, NewProblem(BadRequest, "the answer to question %s is no JSON", p.ID)
 	}
-	value, err := AnswerValue(p, answer)
+	value, err := ReplyValue(p, answer)
 	if err != nil {
 		refused := NewProblem(BadRequest, "the answer to question %s is not of its kind", p.ID)
 		refused.Cause = err
@@ -104,10 +104,10 @@ func (c *Caller) encodeAnswer(
 	return a, nil
 }
 
-// AnswerValue returns what an agent is resumed with for what a client says to a question, in the forms of
+// ReplyValue returns what an agent is resumed with for what a client says to a question, in the forms of
 // [Caller.Answer]. It is for front ends that resume runs by themselves. Of the point it reads Kind, and Info if Kind is
 // approval. An answer that is not of its kind is an error.
-func AnswerValue(p runs.Question, answer json.RawMessage) (any, error) {
+func ReplyValue(p runs.Question, answer json.RawMessage) (any, error) {
 	switch p.Kind {
 	case adk.QuestionApproval:
 		var request approval.Request

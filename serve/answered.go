@@ -64,7 +64,7 @@ func areSame(
 	}
 	answers := answersTo(questions)
 	for _, q := range questions {
-		value, err := AnswerValue(runs.Question{ID: q.ID, Kind: q.Kind, Info: q.Info}, answers[q.ID])
+		value, err := ReplyValue(runs.Question{ID: q.ID, Kind: q.Kind, Info: q.Info}, answers[q.ID])
 		if err != nil {
 			return false
 		}

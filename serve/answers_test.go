@@ -101,7 +101,7 @@ func TestCaller_AnswersWhatIsAsked(t *testing.T) {
 // Rules serving/SV2, serving/SV20.
 func TestServer_AbandonsQuestionsForANewMessage(t *testing.T) {
 	var paid []string
-	d := newDesk(t, Config{AbandonInterrupts: true}, agentOf(t, pay(t, &paid),
+	d := newDesk(t, Config{StopWaiting: true}, agentOf(t, pay(t, &paid),
 		adktest.Calls(adktest.Call("pay", `{"amount":7}`)), adktest.Says("Hello.")))
 	run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!","thread":"t"}`))[0].Run
 	id := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
@@ -222,7 +222,7 @@ func FuzzAnswerValue_Approves(f *testing.F) {
 	info := json.RawMessage(`{"tool":"pay","arguments":"{}","hash":"h"}`)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, kind := range []string{adk.QuestionApproval, adk.QuestionOutcome, adk.QuestionClientTool, adk.QuestionPlain} {
-			value, err := AnswerValue(runs.Question{ID: "p", Kind: kind, Info: info}, data)
+			value, err := ReplyValue(runs.Question{ID: "p", Kind: kind, Info: info}, data)
 			d, decided := value.(*approval.Decision)
 			if err != nil || !decided {
 				continue

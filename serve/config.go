@@ -27,7 +27,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// Front executes the runs, such as a dispatcher before a fleet of workers, or another engine. Its workers must know the
 	// names of Agents, and give runs RunOptions, or there are no threads. The default executes runs in this process, on
 	// Store.
-	Front dispatch.Front[M]
+	Front dispatch.Client[M]
 	// Store keeps the runs that this process executes. The default is in memory. It must be nil with a Front.
 	Store runs.Store
 	// Events keeps what happens in runs for other processes, and for after a restart. The default is nil: what happens is
@@ -55,9 +55,9 @@ type TypedConfig[M adk.MessageType] struct {
 
 	// Busy decides what happens to a message in a thread whose run has not ended. The default is to refuse it.
 	Busy BusyPolicy
-	// AbandonInterrupts has a new message in a thread stop a run there that waits for an answer. The default refuses the
+	// StopWaiting has a new message in a thread stop a run there that waits for an answer. The default refuses the
 	// message, with interrupts_open.
-	AbandonInterrupts bool
+	StopWaiting bool
 	// TrustHistory takes assistant and tool messages of clients for what was said before. The default takes new messages
 	// of users only. Agents that act on behalf of users must not trust it.
 	TrustHistory bool
@@ -113,7 +113,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - Store, Events: keep runs and their events; default: memory
 //   - Conversations, History: keep threads, and bound what agents see of them
 //   - Auth, AllowAnonymous, Authorize, Origins: who may do what
-//   - Busy, AbandonInterrupts: a message in a thread whose run has not ended
+//   - Busy, StopWaiting: a message in a thread whose run has not ended
 //   - TrustHistory, AllowClientTools, AllowFork: what is taken from clients
 //   - Detail, ErrorText: what clients see
 //   - SignDecision: signs approvals

@@ -16,20 +16,20 @@ import (
 
 // listing counts the lists of a front.
 type listing struct {
-	dispatch.Front[adk.Message]
+	dispatch.Client[adk.Message]
 	lists atomic.Int32
 }
 
 func (l *listing) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error] {
 	l.lists.Add(1)
-	return l.Front.List(ctx, q)
+	return l.Client.List(ctx, q)
 }
 
 // counting is a listing of a front that counts.
 type counting struct{ *listing }
 
 func (c counting) Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error) {
-	return c.Front.(dispatch.RunCounter).Count(ctx, q)
+	return c.Client.(dispatch.RunCounter).Count(ctx, q)
 }
 
 // What a start costs does not grow with the runs of the client: they are counted, not listed. A front that cannot count lists
@@ -39,7 +39,7 @@ func (c counting) Count(ctx context.Context, q runs.Query) (map[runs.Status]int6
 func TestServer_StartsCountRunsAndListNone(t *testing.T) {
 	for name, counts := range map[string]bool{"counts": true, "lists": false} {
 		t.Run(name, func(t *testing.T) {
-			l := &listing{Front: dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{}})}
+			l := &listing{Client: dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{}})}
 			conf := Config{Front: l, Limits: Limits{RunsPerPrincipal: 3}}
 			if counts {
 				conf.Front = counting{l}

@@ -108,7 +108,7 @@ func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 				return "waited", nil
 			})
 			require.NoError(t, err)
-			replies := []adktest.Reply{adktest.Calls(adktest.Call("wait", `{}`))}
+			replies := []adktest.Answer{adktest.Calls(adktest.Call("wait", `{}`))}
 			if c.want == Running {
 				replies = append(replies, adktest.Says("Done."))
 			} else {
@@ -259,7 +259,7 @@ func TestServer_StandsBeforeAFleetOfWorkers(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	worked := make(chan error)
 	go func() {
-		worked <- newDispatcher(dispatch.Agents{"desk": dispatch.Runs(agent)}).Work(ctx, dispatch.WorkerConfig{Poll: 10 * time.Millisecond})
+		worked <- newDispatcher(dispatch.Agents{"desk": dispatch.RunnerOf(agent)}).Work(ctx, dispatch.WorkerConfig{Poll: 10 * time.Millisecond})
 	}()
 	d := newDesk(t, Config{Front: newDispatcher(nil), Conversations: threads}, agent)
 	require.Equal(t, []string{"One."}, said(events(t, d.stream("POST", "/agents/desk/runs", `{"input":"a","thread":"t"}`))))

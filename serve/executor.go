@@ -38,7 +38,7 @@ type remover interface {
 }
 
 // frontExecutor is the executor of a Front.
-type frontExecutor[M adk.MessageType] struct{ dispatch.Front[M] }
+type frontExecutor[M adk.MessageType] struct{ dispatch.Client[M] }
 
 func (f frontExecutor[M]) submit(ctx context.Context, job dispatch.Job) (runs.Info, error) {
 	messages, err := messagesAs[M](job.Messages)
@@ -51,7 +51,7 @@ func (f frontExecutor[M]) submit(ctx context.Context, job dispatch.Job) (runs.In
 }
 
 func (f frontExecutor[M]) count(ctx context.Context, q runs.Query) (n int, err error) {
-	if counter, ok := f.Front.(dispatch.RunCounter); ok { // each start counts: a list of the runs would cost more than the start
+	if counter, ok := f.Client.(dispatch.RunCounter); ok { // each start counts: a list of the runs would cost more than the start
 		counts, err := counter.Count(ctx, q)
 		for _, many := range counts {
 			n += int(many)
@@ -72,7 +72,7 @@ func (f frontExecutor[M]) wait(ctx context.Context, id string) (*runlog.Message,
 	if err != nil || o.Status != runs.Done {
 		return nil, err
 	}
-	if m := runlog.MessageOf(o.Result); !m.IsZero() {
+	if m := runlog.MessageOf(o.Message); !m.IsZero() {
 		return &m, nil
 	}
 	return nil, nil
@@ -88,7 +88,7 @@ type localWorker struct {
 }
 
 // newLocal makes the front of a server that executes runs itself, and begins to.
-func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Front[M], *localWorker, error) {
+func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Client[M], *localWorker, error) {
 	if conf.Store == nil {
 		conf.Store = checkpoint.NewMemoryStore()
 	}
@@ -117,11 +117,11 @@ func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Front[M], *loca
 }
 
 // logEnds logs what runs come to, nil without a logger.
-func logEnds(logger *slog.Logger) func(runlog.Stretch) {
+func logEnds(logger *slog.Logger) func(runlog.Attempt) {
 	if logger == nil {
 		return nil
 	}
-	return func(s runlog.Stretch) {
+	return func(s runlog.Attempt) {
 		u := s.End.Usage
 		logger.Info("run ended", "run", s.Run.ID, "agent", s.Agent, "principal", hashed(s.Run.Labels[tagOwner]),
 			"thread", s.Run.Labels[tagThread], "status", string(s.End.Status), "duration", s.Took.Round(time.Microsecond),
@@ -130,7 +130,7 @@ func logEnds(logger *slog.Logger) func(runlog.Stretch) {
 }
 
 // makerOf makes the runners of an agent.
-func makerOf[M adk.MessageType](agent adk.TypedAgent[M], keepSteps bool) dispatch.TypedMaker[M] {
+func makerOf[M adk.MessageType](agent adk.TypedAgent[M], keepSteps bool) dispatch.TypedRunnerFunc[M] {
 	return func(_ context.Context, _ runs.Info, store checkpoint.Store) (*adk.TypedRunner[M], error) {
 		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: store, Durability: adk.EveryStep,
 			KeepSteps: keepSteps}), nil
@@ -201,7 +201,7 @@ func historyOf(
 // makeRoom ends the turn of another run that is open, and leaves out the one that the run takes the place of. It changes
 // nothing if it was done before, for a run that continues.
 func makeRoom(ctx context.Context, store conversation.Store, c *conversation.Conversation, run runs.Info) error {
-	lane, err := store.Lane(ctx, run.Key, conversation.Main)
+	lane, err := store.State(ctx, run.Key, conversation.Main)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func keepOpenTurn(ctx context.Context, c *conversation.Conversation) error {
 // leaveOut rewinds a conversation to before a turn, if it has it.
 func leaveOut(ctx context.Context, store conversation.Store, c *conversation.Conversation, turn string) error {
 	for {
-		lane, err := store.Lane(ctx, c.ID(), conversation.Main)
+		lane, err := store.State(ctx, c.ID(), conversation.Main)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // weather is an agent with a tool that counts its calls.
-func weather(t *testing.T, conf adk.ChatModelAgentConfig, calls *int, replies ...adktest.Reply) adk.Agent {
+func weather(t *testing.T, conf adk.ChatModelAgentConfig, calls *int, replies ...adktest.Answer) adk.Agent {
 	t.Helper()
 	look, err := utils.InferTool("look", "Looks.", func(context.Context, struct{}) (string, error) {
 		*calls++
@@ -180,10 +180,10 @@ func TestServer_ForksOnlyWhatIsAllowed(t *testing.T) {
 // A Front that was executed without it keeps no steps.
 func TestServer_SaysThatNoStepsAreKept(t *testing.T) {
 	front := dispatch.New(checkpoint.NewMemoryStore(),
-		dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(greeter(t))}})
+		dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(greeter(t))}})
 	d := newDesk(t, Config{Front: front, AllowFork: true}, greeter(t))
 	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"x"}`)["id"].(string)
-	_, err := front.Stretch(t.Context(), run)
+	_, err := front.Execute(t.Context(), run)
 	require.NoError(t, err)
 	require.Equal(t, "not_found", d.refused(404, "GET", "/runs/"+run+"/steps", ""))
 }

@@ -15,8 +15,8 @@ import (
 
 // What the native API streams, byte for byte: a run with a tool, and one that asks.
 func TestServer_StreamsAsInTheGoldenFiles(t *testing.T) {
-	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Reply) servetest.Desk) {
-		for name, replies := range map[string][]adktest.Reply{
+	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Answer) servetest.Desk) {
+		for name, replies := range map[string][]adktest.Answer{
 			"tools": {adktest.Streams("Let me ", "see.").Calling(adktest.Call("look", `{}`)), adktest.Streams("It is ", "sunny.")},
 			"asks":  {adktest.Calls(adktest.Call("pay", `{"n":1}`))},
 		} {

@@ -18,7 +18,7 @@ import (
 // Rule serving/SV27.
 func TestServer_KeepsTheTextOfAnAnswerThatBrokeOff(t *testing.T) {
 	for name, c := range map[string]struct {
-		reply adktest.Reply
+		reply adktest.Answer
 		stop  bool
 		ends  string
 	}{

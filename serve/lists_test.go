@@ -84,7 +84,7 @@ func TestServer_SignsDecisions(t *testing.T) {
 
 // plainFront is a Front that cannot do more than it must.
 type plainFront struct {
-	dispatch.Front[*schema.Message]
+	dispatch.Client[*schema.Message]
 }
 
 // Where runs cannot be removed, the runs of a thread that was deleted are hidden from clients.
@@ -94,11 +94,11 @@ func TestServer_HidesTheRunsOfADeletedThread(t *testing.T) {
 	chats, err := conversation.NewStore(store)
 	require.NoError(t, err)
 	agent := greeter(t)
-	front := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)},
+	front := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)},
 		Options: RunOptions(chats, conversation.HistoryOptions{})})
 	d := newDesk(t, Config{Front: plainFront{front}, Conversations: chats}, agent)
 	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"x","thread":"t"}`)["id"].(string)
-	_, err = front.Stretch(t.Context(), run)
+	_, err = front.Execute(t.Context(), run)
 	require.NoError(t, err)
 	kept := d.call(201, "POST", "/agents/desk/runs", `{"input":"x"}`)["id"].(string)
 	require.Len(t, d.call(200, "GET", "/runs", "")["runs"], 2)

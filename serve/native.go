@@ -244,7 +244,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, c *Caller) er
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return s.streamNative(w, r, c, StreamConfig{Run: run.ID, After: after, Follow: follow})
+	return s.streamNative(w, r, c, StreamConfig{Run: run.ID, After: after, KeepOpen: follow})
 }
 
 // streamNative writes the events of a run as they are.
@@ -364,7 +364,7 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 		return nil
 	}
 	if wantsEvents(r) {
-		return s.streamNative(w, r, c, StreamConfig{Run: run.ID, Behind: run.Token})
+		return s.streamNative(w, r, c, StreamConfig{Run: run.ID, AfterToken: run.Token})
 	}
 	if wait := preferredWait(r); wait > 0 {
 		if run, err = c.Result(r.Context(), run.ID, wait); err != nil {

@@ -249,8 +249,8 @@ func TestServer_DoesNotWaitForSlowReaders(t *testing.T) {
 	fmt.Fprintf(conn, "POST /agents/desk/runs HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		len(body), body)
 	require.Eventually(t, func() bool {
-		runs := d.call(200, "GET", "/runs?status=done", "")["runs"].([]any)
-		return len(runs) == 1
+		all := d.call(200, "GET", "/runs?status=done", "")["runs"].([]any)
+		return len(all) == 1
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
@@ -293,5 +293,5 @@ func FuzzServer_StartsOrRefuses(f *testing.F) {
 
 // noFront is a Front that must not be used.
 type noFront struct {
-	dispatch.Front[*schema.Message]
+	dispatch.Client[*schema.Message]
 }

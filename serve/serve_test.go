@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 // agentOf makes an agent of a scripted model.
-func agentOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) adk.Agent {
+func agentOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Answer) adk.Agent {
 	t.Helper()
 	conf.Name, conf.Description, conf.Model = "desk", "helps", adktest.NewModel(t, replies...)
 	agent, err := adk.NewChatModelAgent(t.Context(), &conf)

@@ -12,7 +12,7 @@ import (
 )
 
 // newAgenticDesk serves an agent on agentic messages, which has no conversations.
-func newAgenticDesk(t *testing.T, conf TypedConfig[*schema.AgenticMessage], replies ...adktest.Reply) *desk {
+func newAgenticDesk(t *testing.T, conf TypedConfig[*schema.AgenticMessage], replies ...adktest.Answer) *desk {
 	t.Helper()
 	look := &schema.ToolInfo{Name: "look", Desc: "Looks."}
 	tool, err := adk.NewClientTool(look)

@@ -49,11 +49,11 @@ type StreamConfig struct {
 	Run string
 	// After is the position behind which events are read.
 	After runlog.Cursor
-	// Behind: the frames of events whose token is not higher are dropped. With the Token of a run, that is what comes after
+	// AfterToken: the frames of events whose token is not higher are dropped. With the Token of a run, that is what comes after
 	// an answer; Translate gets the events before, too, to know where it is.
-	Behind uint64
-	// Follow continues where the run waits or was stopped. The default is to end there.
-	Follow bool
+	AfterToken uint64
+	// KeepOpen continues where the run waits or was stopped. The default is to end there.
+	KeepOpen bool
 	// OnDisconnect decides about the run when the client goes away.
 	OnDisconnect Disconnect
 	// Header is set beside the headers of all streams.
@@ -188,7 +188,7 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf 
 	// What has happened in a run that waits or was stopped is there, unless its record is gone: then nothing comes.
 	rested := time.AfterFunc(restFor, func() { stop(errRests) })
 	defer rested.Stop()
-	if conf.Follow || info.Status != runs.Waiting && info.Status != runs.Paused {
+	if conf.KeepOpen || info.Status != runs.Waiting && info.Status != runs.Paused {
 		rested.Stop()
 		rested = nil
 	}
@@ -252,12 +252,12 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 			return false
 		}
 		*event = e
-		frames.muted, frames.at = conf.Behind > 0 && e.Token <= conf.Behind, event
+		frames.muted, frames.at = conf.AfterToken > 0 && e.Token <= conf.AfterToken, event
 		conf.Translate(event, frames)
 		if !out.written(e.Type == runlog.ModelDelta || e.Type == runlog.ToolDelta) {
 			return true
 		}
-		if d, ends := e.Data.(*runlog.RunEndData); ends && (d.Status.IsFinal() || !conf.Follow && s.rests(ctx, conf.Run, e.Cursor())) {
+		if d, ends := e.Data.(*runlog.RunEndData); ends && (d.Status.IsFinal() || !conf.KeepOpen && s.rests(ctx, conf.Run, e.Cursor())) {
 			return false
 		}
 	}

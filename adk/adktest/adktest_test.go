@@ -113,17 +113,17 @@ func TestModel_Drift(t *testing.T) {
 
 func testModelDrift[M adk.MessageType](t *testing.T, ask asking[M]) {
 	for name, c := range map[string]struct {
-		script []Reply
+		script []Answer
 		want   []string
 	}{
-		"wrong messages": {[]Reply{Says("x").Seeing("system: be brief", "user: hi")},
+		"wrong messages": {[]Answer{Says("x").Seeing("system: be brief", "user: hi")},
 			[]string{"call 1", "> system: be brief", "> user: hi"}},
-		"wrong last":  {[]Reply{Says("x").SeeingLast("user: ho")}, []string{"> user: hi", "> user: ho"}},
-		"wrong tools": {[]Reply{Says("x").Offered("b")}, []string{"> a", "> b"}},
-		"one too many": {[]Reply{Calls(Call("a", "{}"))},
+		"wrong last":  {[]Answer{Says("x").SeeingLast("user: ho")}, []string{"> user: hi", "> user: ho"}},
+		"wrong tools": {[]Answer{Says("x").Offered("b")}, []string{"> a", "> b"}},
+		"one too many": {[]Answer{Calls(Call("a", "{}"))},
 			[]string{"call 2 of the model is one too many", "user: hi", "tool a#call_1: {}"}},
 		"never called": {nil, []string{"its script has 0 replies"}},
-		"not used up":  {[]Reply{Says("x"), Says("y")}, []string{"called once, and its script has 2 replies"}},
+		"not used up":  {[]Answer{Says("x"), Says("y")}, []string{"called once, and its script has 2 replies"}},
 	} {
 		o := &observed{}
 		ask(t.Context(), t, agentOf(t, NewTypedModel[M](o, c.script...), NewTool("a")), "hi").All()
@@ -140,7 +140,7 @@ func TestModel_Failures(t *testing.T) {
 }
 
 func testModelFailures[M adk.MessageType](t *testing.T, ask asking[M]) {
-	run := func(r Reply) *Events[M] {
+	run := func(r Answer) *Events[M] {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		return ask(ctx, t, agentOf(t, NewTypedModel[M](t, r)), "hi")
@@ -184,7 +184,7 @@ func TestModel_StreamBreaksOff(t *testing.T) {
 // TestModel_ReaderGone: a stream whose reader is closed ends at once, in the middle of a wait as well.
 func TestModel_ReaderGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, r := range []Reply{Streams("a", "b").Every(time.Hour), Says("a").ThenBlocks()} {
+		for _, r := range []Answer{Streams("a", "b").Every(time.Hour), Says("a").ThenBlocks()} {
 			before := time.Now()
 			s, err := NewModel(t, r).Stream(context.Background(), nil)
 			require.NoError(t, err)
@@ -238,13 +238,13 @@ func testToolKinds[M adk.MessageType](t *testing.T, ask asking[M]) {
 		ask(t.Context(), t, agentOf(t, m, c), "hi").ExpectText("done")
 		require.Equal(t, time.Second, time.Since(before), "%T", c)
 	}
-	for _, make := range []func(...Reply) tool.BaseTool{
-		func(r ...Reply) tool.BaseTool { return NewTool("a", r...) },
-		func(r ...Reply) tool.BaseTool { return NewStreamTool("a", r...) },
-		func(r ...Reply) tool.BaseTool { return NewEnhancedTool("a", r...) },
-		func(r ...Reply) tool.BaseTool { return NewEnhancedStreamTool("a", r...) },
+	for _, make := range []func(...Answer) tool.BaseTool{
+		func(r ...Answer) tool.BaseTool { return NewTool("a", r...) },
+		func(r ...Answer) tool.BaseTool { return NewStreamTool("a", r...) },
+		func(r ...Answer) tool.BaseTool { return NewEnhancedTool("a", r...) },
+		func(r ...Answer) tool.BaseTool { return NewEnhancedStreamTool("a", r...) },
 	} {
-		for _, r := range []Reply{Fails(errBoom), Panics(errBoom), Says("x").ThenFails(errBoom)} {
+		for _, r := range []Answer{Fails(errBoom), Panics(errBoom), Says("x").ThenFails(errBoom)} {
 			m := NewTypedModel[M](t, Calls(Call("a", "{}")))
 			ask(t.Context(), t, agentOf(t, m, make(r)), "hi").ExpectError(errBoom)
 		}

@@ -14,7 +14,7 @@
 //		adktest.Ask(t.Context(), t, agent, "Do I need an umbrella?").ExpectText("No umbrella today.")
 //	}
 //
-// A [Reply] says what a model or a tool does when it is called: answer, stream, wait, fail, break off, panic. Messages
+// An [Answer] says what a model or a tool does when it is called: answer, stream, wait, fail, break off, panic. Messages
 // are compared as lines of a transcript, see [Line]. Everything works for both kinds of message: what is of no kind by
 // itself has a name with Typed or a type parameter.
 //

@@ -270,7 +270,7 @@ func (e *Events[M]) Err() error {
 }
 
 // Expect fails the test unless the lines of the events are these. The results of tools that run side by side come in
-// the order in which the tools end: let one wait (see [Reply.After]) where the order counts. It returns e, like all
+// the order in which the tools end: let one wait (see [Answer.After]) where the order counts. It returns e, like all
 // that expect.
 func (e *Events[M]) Expect(lines ...string) *Events[M] {
 	e.t.Helper()

@@ -52,7 +52,7 @@ func Example() {
 }
 
 // A script says what a call should see. When an agent drifts from it, the test shows where.
-func ExampleReply_Seeing() {
+func ExampleAnswer_Seeing() {
 	t := &example{}
 	defer t.end()
 	ctx := context.Background()
@@ -75,7 +75,7 @@ func ExampleReply_Seeing() {
 }
 
 // A stream that breaks off in the middle.
-func ExampleReply_ThenFails() {
+func ExampleAnswer_ThenFails() {
 	t := &example{}
 	defer t.end()
 	ctx := context.Background()

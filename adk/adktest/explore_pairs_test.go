@@ -40,7 +40,7 @@ func boundaries() int {
 }
 
 // early is an answer whose call is complete before the answer is: its last chunk comes behind the call.
-func early(call adktest.ToolCall) adktest.Reply {
+func early(call adktest.ToolCall) adktest.Answer {
 	index := 0
 	calling := schema.AssistantMessage("", []schema.ToolCall{{
 		Index: &index, ID: call.ID, Type: "function",
@@ -67,14 +67,14 @@ func doubtful() map[string]func(explored[*schema.Message]) adk.Agent {
 	return map[string]func(explored[*schema.Message]) adk.Agent{
 		"eager transfer": func(x explored[*schema.Message]) adk.Agent {
 			transfer := adktest.Call(adk.TransferToAgentToolName, `{"agent_name":"helper"}`).WithID("t")
-			boss := x.agent("boss", []adktest.Reply{work("plan"), early(transfer)}, eager)
+			boss := x.agent("boss", []adktest.Answer{work("plan"), early(transfer)}, eager)
 			a, err := adk.SetSubAgents(x.t.Context(), boss, []adk.Agent{worker(x, "helper")})
 			require.NoError(x.t, err)
 			return a
 		},
 		"eager end of a loop": func(x explored[*schema.Message]) adk.Agent {
 			enough := x.p.Tool(endsLoop{adktest.NewTool("enough")})
-			script := []adktest.Reply{work("1"), early(adktest.Call("enough", `{}`).WithID("e"))}
+			script := []adktest.Answer{work("1"), early(adktest.Call("enough", `{}`).WithID("e"))}
 			return looped(x, 3, x.agent("again", script, func(conf *adk.ChatModelAgentConfig) {
 				eager(conf)
 				conf.ToolsConfig.ReturnDirectly = map[string]bool{"enough": true}
@@ -84,7 +84,7 @@ func doubtful() map[string]func(explored[*schema.Message]) adk.Agent {
 		"loop of one call": func(x explored[*schema.Message]) adk.Agent {
 			ask := x.approval()
 			pay := adktest.Calls(adktest.Call("work", `"the same"`).WithID("call_0"))
-			script := []adktest.Reply{pay, adktest.Says("1"), pay, adktest.Says("2"), pay, adktest.Says("3")}
+			script := []adktest.Answer{pay, adktest.Says("1"), pay, adktest.Says("2"), pay, adktest.Says("3")}
 			return looped(x, 3, x.agent("again", script, func(conf *adk.ChatModelAgentConfig) {
 				conf.Handlers = append(conf.Handlers, ask, x.p.Middleware())
 			}))

@@ -55,7 +55,7 @@ func processAgent(t *testing.T, p *Probe[*schema.Message], effects lastingEffect
 			return "did " + arguments, effects.add(arguments + "=" + adk.GetIdempotencyKey(ctx))
 		})))
 	}
-	agent := func(name string, tools []tool.BaseTool, script ...Reply) *adk.ChatModelAgent {
+	agent := func(name string, tools []tool.BaseTool, script ...Answer) *adk.ChatModelAgent {
 		a, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 			Name: name, Description: "an agent of a test", ToolsConfig: Tools(append(tools, work())...),
 			Model: p.Model(NewRecallingModel[*schema.Message](t, script...)),

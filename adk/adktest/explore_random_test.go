@@ -110,7 +110,7 @@ func (g *tree) loop(depth, visits int) adk.Agent {
 	return a
 }
 
-func transferTo(name string) adktest.Reply {
+func transferTo(name string) adktest.Answer {
 	return adktest.Calls(adktest.Call(adk.TransferToAgentToolName, fmt.Sprintf(`{"agent_name":%q}`, name)))
 }
 
@@ -120,7 +120,7 @@ func (g *tree) handsOver(depth, visits int) adk.Agent {
 	g.describe("%s", name)
 	helpers := g.children(depth, 1+g.rnd.IntN(2), visits)
 	to := helpers[g.rnd.IntN(len(helpers))].Name(g.t.Context())
-	var script []adktest.Reply
+	var script []adktest.Answer
 	for range visits {
 		if g.chance(50) {
 			script = append(script, g.work(name))
@@ -141,7 +141,7 @@ func (g *tree) supervised(depth, visits int) adk.Agent {
 	name := g.name("supervisor")
 	g.describe("%s", name)
 	workers := g.children(depth, 1+g.rnd.IntN(2), once)
-	var script []adktest.Reply
+	var script []adktest.Answer
 	for _, w := range workers {
 		if g.chance(30) {
 			script = append(script, g.work(name))
@@ -165,7 +165,7 @@ func (g *tree) deterministic(depth, visits int) adk.Agent {
 	workers := g.children(depth, 1, once)
 	worker := adk.AgentWithDeterministicTransferTo(g.t.Context(),
 		&adk.DeterministicTransferConfig{Agent: workers[0], ToAgentNames: []string{name}})
-	script := []adktest.Reply{transferTo(workers[0].Name(g.t.Context())), g.work(name), g.last(name)}
+	script := []adktest.Answer{transferTo(workers[0].Name(g.t.Context())), g.work(name), g.last(name)}
 	boss := g.agent(name, script, g.whims(false))
 	a, err := adk.SetSubAgents(g.t.Context(), boss, []adk.Agent{worker})
 	require.NoError(g.t, err)
@@ -173,7 +173,7 @@ func (g *tree) deterministic(depth, visits int) adk.Agent {
 }
 
 // work is a turn with calls.
-func (g *tree) work(agent string) adktest.Reply {
+func (g *tree) work(agent string) adktest.Answer {
 	var calls []adktest.ToolCall
 	n := 1 + g.rnd.IntN(3)
 	if n > 1 {
@@ -214,7 +214,7 @@ func (g *tree) toolName() string {
 // exits decides whether an agent of a wide tree ends the run.
 func (g *tree) exits() bool { return g.wide != nil && g.beside == 0 && g.wide.IntN(100) < 8 }
 
-func (g *tree) last(agent string) adktest.Reply {
+func (g *tree) last(agent string) adktest.Answer {
 	if g.chance(50) {
 		return adktest.Streams(agent, " done")
 	}
@@ -269,7 +269,7 @@ func (g *tree) whims(eager bool) func(conf *adk.ChatModelAgentConfig) {
 func (g *tree) leaf(depth, visits int) adk.Agent {
 	name := g.name("agent")
 	g.describe("%s", name)
-	var script []adktest.Reply
+	var script []adktest.Answer
 	var tools []tool.BaseTool
 	direct := g.chance(15)
 	judged := g.chance(20)

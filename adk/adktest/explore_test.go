@@ -70,7 +70,7 @@ func (m *made[M]) requireCollected(t *testing.T) {
 }
 
 // agent makes an agent with a tool "work" and others.
-func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk.TypedChatModelAgentConfig[M]),
+func (x explored[M]) agent(name string, script []adktest.Answer, change func(*adk.TypedChatModelAgentConfig[M]),
 	tools ...tool.BaseTool,
 ) *adk.TypedChatModelAgent[M] {
 	if p, ok := x.p.(interface{ MoreTools() []tool.BaseTool }); ok {
@@ -78,7 +78,7 @@ func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk
 	}
 	var follows model.BaseModel[M]
 	if p, ok := x.p.(interface {
-		Follows(script []adktest.Reply) model.BaseModel[M]
+		Follows(script []adktest.Answer) model.BaseModel[M]
 	}); ok {
 		follows = p.Follows(script)
 	} else {
@@ -99,7 +99,7 @@ func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk
 }
 
 // work calls the tool, once for each piece of work.
-func work(pieces ...string) adktest.Reply {
+func work(pieces ...string) adktest.Answer {
 	var calls []adktest.ToolCall
 	for _, piece := range pieces {
 		calls = append(calls, adktest.Call("work", fmt.Sprintf("%q", piece)))
@@ -107,16 +107,18 @@ func work(pieces ...string) adktest.Reply {
 	return adktest.Calls(calls...)
 }
 
-func delegate(to string) adktest.Reply { return adktest.Calls(adktest.Call(to, `{"request":"do it"}`)) }
+func delegate(to string) adktest.Answer {
+	return adktest.Calls(adktest.Call(to, `{"request":"do it"}`))
+}
 
 // react asks twice for work, and then answers.
 func (x explored[M]) react() adk.TypedAgent[M] {
-	return x.agent("react", []adktest.Reply{work("a"), work("b", "c"), adktest.Streams("all ", "done")}, nil)
+	return x.agent("react", []adktest.Answer{work("a"), work("b", "c"), adktest.Streams("all ", "done")}, nil)
 }
 
 func (x explored[M]) eager() adk.TypedAgent[M] {
 	return x.agent("eager",
-		[]adktest.Reply{adktest.Says("first").Calling(adktest.Call("work", `"a"`)).Calling(adktest.Call("work", `"b"`)),
+		[]adktest.Answer{adktest.Says("first").Calling(adktest.Call("work", `"a"`)).Calling(adktest.Call("work", `"b"`)),
 			adktest.Streams("all ", "done")},
 		func(conf *adk.TypedChatModelAgentConfig[M]) { conf.ToolsConfig.EagerExecution = true })
 }
@@ -124,7 +126,7 @@ func (x explored[M]) eager() adk.TypedAgent[M] {
 // direct ends with the result of a tool.
 func (x explored[M]) direct() adk.TypedAgent[M] {
 	last := x.p.Tool(adktest.NewTool("last"))
-	return x.agent("direct", []adktest.Reply{work("a"),
+	return x.agent("direct", []adktest.Answer{work("a"),
 		adktest.Calls(adktest.Call("work", `"b"`), adktest.Call("last", `"c"`))},
 		func(conf *adk.TypedChatModelAgentConfig[M]) {
 			conf.ToolsConfig.ReturnDirectly = map[string]bool{"last": true}
@@ -133,10 +135,10 @@ func (x explored[M]) direct() adk.TypedAgent[M] {
 
 // deep has an agent as a tool of an agent that is a tool.
 func (x explored[M]) deep() adk.TypedAgent[M] {
-	inner := x.agent("inner", []adktest.Reply{work("a"), adktest.Says("inner done")}, nil)
-	middle := x.agent("middle", []adktest.Reply{work("b"), delegate("inner"), adktest.Says("middle done")}, nil,
+	inner := x.agent("inner", []adktest.Answer{work("a"), adktest.Says("inner done")}, nil)
+	middle := x.agent("middle", []adktest.Answer{work("b"), delegate("inner"), adktest.Says("middle done")}, nil,
 		adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](inner)))
-	return x.agent("outer", []adktest.Reply{delegate("middle"), work("c"), adktest.Says("outer done")}, nil,
+	return x.agent("outer", []adktest.Answer{delegate("middle"), work("c"), adktest.Says("outer done")}, nil,
 		adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](middle)))
 }
 
@@ -154,7 +156,7 @@ func (x explored[M]) approval() adk.TypedChatModelAgentMiddleware[M] {
 // plan asks a human before it works.
 func (x explored[M]) plan() adk.TypedAgent[M] {
 	ask := x.approval()
-	return x.agent("plan", []adktest.Reply{work("a"), work("b", "c"), adktest.Says("as approved")},
+	return x.agent("plan", []adktest.Answer{work("a"), work("b", "c"), adktest.Says("as approved")},
 		func(conf *adk.TypedChatModelAgentConfig[M]) {
 			conf.Handlers = append(conf.Handlers, ask)
 		})
@@ -162,7 +164,7 @@ func (x explored[M]) plan() adk.TypedAgent[M] {
 
 // shaky asks a model twice that breaks off every other time, and another one that always does.
 func (x explored[M]) shaky() adk.TypedAgent[M] {
-	return x.agent("shaky", []adktest.Reply{work("a"), work("b", "c"), adktest.Streams("all ", "done")},
+	return x.agent("shaky", []adktest.Answer{work("a"), work("b", "c"), adktest.Streams("all ", "done")},
 		func(conf *adk.TypedChatModelAgentConfig[M]) {
 			works := conf.Model
 			conf.Model = &breaking[M]{BaseModel: works, every: 1}
@@ -212,7 +214,7 @@ func (silent) Cleanup(func())        {}
 
 // judged has its first answer rejected.
 func (x explored[M]) judged() adk.TypedAgent[M] {
-	return x.agent("judged", []adktest.Reply{work("a"), adktest.Says("poor"), work("b"), adktest.Says("better")},
+	return x.agent("judged", []adktest.Answer{work("a"), adktest.Says("poor"), work("b"), adktest.Says("better")},
 		func(conf *adk.TypedChatModelAgentConfig[M]) {
 			conf.Handlers = append(conf.Handlers, &strict[M]{})
 		})
@@ -241,7 +243,7 @@ func approve(point *adk.InterruptCtx) any { return point.Info.(*approval.Request
 
 // worker is an agent that does two pieces of work.
 func worker(x explored[*schema.Message], name string) adk.Agent {
-	return x.agent(name, []adktest.Reply{work(name + " 1"), work(name + " 2"), adktest.Says(name + " done")}, nil)
+	return x.agent(name, []adktest.Answer{work(name + " 1"), work(name + " 2"), adktest.Says(name + " done")}, nil)
 }
 
 func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
@@ -257,7 +259,7 @@ func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 				Name: "both", Description: "both", SubAgents: []adk.Agent{worker(x, "one"), worker(x, "two")},
 			})
 			require.NoError(x.t, err)
-			script := []adktest.Reply{adktest.Calls(adktest.Call("both", `{"request":"go"}`)), adktest.Says("done")}
+			script := []adktest.Answer{adktest.Calls(adktest.Call("both", `{"request":"go"}`)), adktest.Says("done")}
 			return x.agent("outer", script, nil, adk.NewAgentTool(x.t.Context(), inner))
 		},
 		"parallel": func(x explored[*schema.Message]) adk.Agent {
@@ -270,7 +272,7 @@ func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 			return a
 		},
 		"loop": func(x explored[*schema.Message]) adk.Agent {
-			again := x.agent("again", []adktest.Reply{work("1"), adktest.Says("first round"), work("2"),
+			again := x.agent("again", []adktest.Answer{work("1"), adktest.Says("first round"), work("2"),
 				adktest.Says("second round")}, nil)
 			a, err := adk.NewLoopAgent(x.t.Context(),
 				&adk.LoopAgentConfig{Name: "loop", SubAgents: []adk.Agent{again}, MaxIterations: 2})
@@ -290,7 +292,7 @@ func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 			return a
 		},
 		"transfer": func(x explored[*schema.Message]) adk.Agent {
-			boss := x.agent("boss", []adktest.Reply{work("plan"),
+			boss := x.agent("boss", []adktest.Answer{work("plan"),
 				adktest.Calls(adktest.Call(adk.TransferToAgentToolName, `{"agent_name":"helper"}`))}, nil)
 			a, err := adk.SetSubAgents(x.t.Context(), boss, []adk.Agent{worker(x, "helper")})
 			require.NoError(x.t, err)

@@ -11,11 +11,11 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Model is a model that follows a script: one [Reply] a call, in the order in which calls come. It is safe for
+// Model is a model that follows a script: one [Answer] a call, in the order in which calls come. It is safe for
 // concurrent use. A call that the script does not expect fails the test, and so does a script that was not used up.
 type Model[M adk.MessageType] struct {
 	report *reporter
-	script []Reply
+	script []Answer
 	// recalls: the messages of a call decide which reply is due.
 	recalls bool
 
@@ -52,14 +52,14 @@ func (c *ModelCall[M]) Tools() []string {
 }
 
 // NewModel makes a model of ordinary messages.
-func NewModel(t TB, script ...Reply) *Model[*schema.Message] {
+func NewModel(t TB, script ...Answer) *Model[*schema.Message] {
 	t.Helper()
 	return NewTypedModel[*schema.Message](t, script...)
 }
 
 // NewTypedModel is [NewModel] for any kind of message. It panics if the script has a reply that no model of that kind
 // gives, or one after a repeated one.
-func NewTypedModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
+func NewTypedModel[M adk.MessageType](t TB, script ...Answer) *Model[M] {
 	t.Helper()
 	m := newModel[M](t, script)
 	// Cleanups run last in, first out: this one can still report.
@@ -73,14 +73,14 @@ func NewTypedModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
 // NewRecallingModel is [NewTypedModel] of a model that finds from the messages how far it has come: to messages with n
 // answers of a model it gives reply n+1. So it continues where another with the same script was interrupted, or died.
 // Its tool calls are numbered by reply: call_1_1, call_1_2, call_2_1, … A script that is not used up is no failure.
-func NewRecallingModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
+func NewRecallingModel[M adk.MessageType](t TB, script ...Answer) *Model[M] {
 	t.Helper()
 	m := newModel[M](t, script)
 	m.recalls = true
 	return m
 }
 
-func newModel[M adk.MessageType](t TB, script []Reply) *Model[M] {
+func newModel[M adk.MessageType](t TB, script []Answer) *Model[M] {
 	t.Helper()
 	for i, r := range script {
 		for _, c := range r.chunks {
@@ -147,7 +147,7 @@ func (m *Model[M]) Stream(ctx context.Context, messages []M, opts ...model.Optio
 }
 
 // next records a call, checks it and finds the reply, with how its tool calls are numbered.
-func (m *Model[M]) next(messages []M, opts []model.Option, streaming bool) (*Reply, numbering, error) {
+func (m *Model[M]) next(messages []M, opts []model.Option, streaming bool) (*Answer, numbering, error) {
 	call := ModelCall[M]{
 		Messages:       slices.Clone(messages),
 		Lines:          Lines(messages),
@@ -187,7 +187,7 @@ func answersIn[M adk.MessageType](messages []M) (n int) {
 }
 
 // check reports what a reply did not expect. The model replies all the same: the run should come to its end.
-func (m *Model[M]) check(turn int, r *Reply, call *ModelCall[M]) {
+func (m *Model[M]) check(turn int, r *Answer, call *ModelCall[M]) {
 	if r.seeingOf != nil {
 		if got := r.seeingOf(call.Lines); !slices.Equal(got, r.seeing) {
 			m.report.errorf("adktest: call %d of the model has other messages than expected%s", turn+1, drift(got, r.seeing))

@@ -33,7 +33,7 @@ func TestTranscript_IsWhatTheEventsOfRandomTreesSay(t *testing.T) {
 				log := runlog.New(runlog.Config{})
 				runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, EnableStreaming: streaming,
 					CheckPointStore: adktest.NewStore(), Durability: adk.EveryStep})
-				options := append(runlog.Observe(log, runlog.RunInfo{ID: "run"}), adk.WithCheckPointID("id"))
+				options := append(runlog.Observe(log, runlog.About{ID: "run"}), adk.WithCheckPointID("id"))
 				var want []string
 				interrupted := false
 				note := func(events *adk.AsyncIterator[*adk.AgentEvent]) (targets map[string]any) {
@@ -52,7 +52,7 @@ func TestTranscript_IsWhatTheEventsOfRandomTreesSay(t *testing.T) {
 				}
 				targets := note(runner.Query(t.Context(), "Do it.", options...))
 				for n := 0; targets != nil && n < 20; n++ {
-					options = runlog.Observe(log, runlog.RunInfo{ID: "run"})
+					options = runlog.Observe(log, runlog.About{ID: "run"})
 					events, err := runner.ResumeWithParams(t.Context(), "id", &adk.ResumeParams{Targets: targets}, options...)
 					require.NoError(t, err)
 					targets = note(events)

@@ -128,11 +128,11 @@ func (echo) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) 
 }
 
 // Follows makes a model that remembers nothing, as it is made again for each call.
-func (faultyProbe[M]) Follows(script []adktest.Reply) model.BaseModel[M] {
+func (faultyProbe[M]) Follows(script []adktest.Answer) model.BaseModel[M] {
 	return &forgetful[M]{script}
 }
 
-type forgetful[M adk.MessageType] struct{ script []adktest.Reply }
+type forgetful[M adk.MessageType] struct{ script []adktest.Answer }
 
 func (m *forgetful[M]) Generate(ctx context.Context, in []M, opts ...model.Option) (M, error) {
 	return adktest.NewRecallingModel[M](silent{}, m.script...).Generate(ctx, in, opts...)

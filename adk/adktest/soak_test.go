@@ -40,16 +40,16 @@ const (
 // TestSoak_LeavesNothing: many runs of all kinds in one process, with user code that fails and readers that walk away,
 // leave neither memory nor goroutines, and undisturbed runs end well.
 func TestSoak_LeavesNothing(t *testing.T) {
-	runs := 3000
+	count := 3000
 	if !testsize.Full() {
-		runs = 1000
+		count = 1000
 	}
 	s := &soak{t: t, builder: t, seed: fromEnvironment(t, soakSeed, 1)}
-	runs = fromEnvironment(t, soakRuns, runs)
+	count = fromEnvironment(t, soakRuns, count)
 	s.prepare()
 	until := time.Now().Add(time.Duration(fromEnvironment(t, soakSeconds, 0)) * time.Second)
-	each := max(runs/soakIntervals, 1)
-	for n := 0; s.done < runs || time.Now().Before(until); n++ {
+	each := max(count/soakIntervals, 1)
+	for n := 0; s.done < count || time.Now().Before(until); n++ {
 		if !t.Run(fmt.Sprint("interval ", n), func(t *testing.T) { s.interval(t, each) }) {
 			return
 		}
@@ -110,7 +110,7 @@ func soakAgents[M adk.MessageType](s *soak, kind string) {
 
 // hooked has hooks.
 func (x explored[M]) hooked() adk.TypedAgent[M] {
-	script := []adktest.Reply{work("a", "b"), adktest.Streams("all ", "done")}
+	script := []adktest.Answer{work("a", "b"), adktest.Streams("all ", "done")}
 	return x.agent("hooked", script, func(conf *adk.TypedChatModelAgentConfig[M]) {
 		conf.Handlers = append(conf.Handlers, x.p.Middleware())
 	})
@@ -146,12 +146,12 @@ func undisturbedText[M adk.MessageType](t *testing.T, agent adk.TypedAgent[M]) s
 }
 
 // interval has so many runs.
-func (s *soak) interval(t *testing.T, runs int) {
+func (s *soak) interval(t *testing.T, count int) {
 	s.builder = t
 	began := time.Now()
 	var next atomic.Int64
 	next.Store(int64(s.done))
-	last := int64(s.done + runs)
+	last := int64(s.done + count)
 	var group sync.WaitGroup
 	for range soakWorkers {
 		group.Go(func() {
@@ -163,8 +163,8 @@ func (s *soak) interval(t *testing.T, runs int) {
 		})
 	}
 	group.Wait()
-	s.done += runs
-	s.speed = float64(runs) / time.Since(began).Seconds()
+	s.done += count
+	s.speed = float64(count) / time.Since(began).Seconds()
 	s.builder = nil
 }
 

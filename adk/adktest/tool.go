@@ -20,7 +20,7 @@ func Tools(tools ...tool.BaseTool) adk.ToolsConfig {
 
 // scriptedTool holds what all kinds of tools have: a script and a record of calls.
 type scriptedTool struct {
-	script []Reply
+	script []Answer
 
 	mu    sync.Mutex
 	info  schema.ToolInfo
@@ -49,26 +49,26 @@ var (
 // NewTool makes a tool that gives one reply a call; the last one is given again and again. Without replies it returns
 // its arguments. It is safe for concurrent use. It panics if a reply is one that no such tool gives; so do the
 // functions for other kinds of tools.
-func NewTool(name string, script ...Reply) *Tool {
+func NewTool(name string, script ...Answer) *Tool {
 	return &Tool{newScripted[string](name, script)}
 }
 
 // NewStreamTool is [NewTool] for a tool that streams.
-func NewStreamTool(name string, script ...Reply) *StreamTool {
+func NewStreamTool(name string, script ...Answer) *StreamTool {
 	return &StreamTool{newScripted[string](name, script)}
 }
 
 // NewEnhancedTool is [NewTool] for a tool that returns parts. Of a text it makes one part.
-func NewEnhancedTool(name string, script ...Reply) *EnhancedTool {
+func NewEnhancedTool(name string, script ...Answer) *EnhancedTool {
 	return &EnhancedTool{newScripted[*schema.ToolResult](name, script)}
 }
 
 // NewEnhancedStreamTool is [NewEnhancedTool] for a tool that streams.
-func NewEnhancedStreamTool(name string, script ...Reply) *EnhancedStreamTool {
+func NewEnhancedStreamTool(name string, script ...Answer) *EnhancedStreamTool {
 	return &EnhancedStreamTool{newScripted[*schema.ToolResult](name, script)}
 }
 
-func newScripted[T any](name string, script []Reply) scriptedTool {
+func newScripted[T any](name string, script []Answer) scriptedTool {
 	for i, r := range script {
 		for _, c := range r.chunks {
 			if _, ok := c.raw.(T); c.calls != nil || c.raw != nil && !ok {
@@ -80,7 +80,7 @@ func newScripted[T any](name string, script []Reply) scriptedTool {
 		}
 	}
 	if len(script) == 0 {
-		script = []Reply{Does(func(_ context.Context, arguments string) (string, error) { return arguments, nil })}
+		script = []Answer{Does(func(_ context.Context, arguments string) (string, error) { return arguments, nil })}
 	}
 	return scriptedTool{script: slices.Clone(script), info: schema.ToolInfo{Name: name, Desc: "a tool of a test"}}
 }
@@ -117,7 +117,7 @@ func (s *scriptedTool) Arguments() []string {
 }
 
 // next records a call and begins the reply.
-func (s *scriptedTool) next(ctx context.Context, arguments string) (*Reply, []chunk, error) {
+func (s *scriptedTool) next(ctx context.Context, arguments string) (*Answer, []chunk, error) {
 	s.mu.Lock()
 	r := &s.script[min(len(s.calls), len(s.script)-1)]
 	s.calls = append(s.calls, ToolCall{ID: compose.GetToolCallID(ctx), Name: s.info.Name, Arguments: arguments})
@@ -126,7 +126,7 @@ func (s *scriptedTool) next(ctx context.Context, arguments string) (*Reply, []ch
 	return r, chunks, err
 }
 
-func toolChunks[T any](ctx context.Context, s *scriptedTool, arguments string, of func(chunk) T) (*Reply, []T, error) {
+func toolChunks[T any](ctx context.Context, s *scriptedTool, arguments string, of func(chunk) T) (*Answer, []T, error) {
 	r, chunks, err := s.next(ctx, arguments)
 	if err != nil {
 		return nil, nil, err

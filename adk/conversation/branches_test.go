@@ -286,7 +286,7 @@ func TestAppend_CostsWhatTheTurnIsLong(t *testing.T) {
 	cold, err := NewStore(store)
 	require.NoError(t, err)
 	store.bytes.Store(0)
-	lane, err := cold.Lane(t.Context(), "c", Main)
+	lane, err := cold.State(t.Context(), "c", Main)
 	require.NoError(t, err)
 	require.EqualValues(t, 3000, lane.Head)
 	found := store.bytes.Swap(0)

@@ -64,7 +64,7 @@ func (c *Conversation) begin(ctx context.Context, id string, asked []*schema.Mes
 	if c.id == "" {
 		return nil, ErrNoID
 	}
-	lane, err := c.store.Lane(ctx, c.id, c.branch)
+	lane, err := c.store.State(ctx, c.id, c.branch)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (c *Conversation) begin(ctx context.Context, id string, asked []*schema.Mes
 			return nil, err
 		}
 		// From here on only notes can come in between.
-		if lane, err = c.store.Lane(ctx, c.id, c.branch); err != nil {
+		if lane, err = c.store.State(ctx, c.id, c.branch); err != nil {
 			return nil, errors.Join(err, c.giveUp(ctx, open.Key))
 		}
 	}
@@ -108,7 +108,7 @@ func (c *Conversation) isOpen(t *OpenTurn) error {
 
 // Resume claims the turn that waits. It fails with [ErrNotWaiting] if none does.
 func (c *Conversation) Resume(ctx context.Context) (*Claim, error) {
-	lane, err := c.store.Lane(ctx, c.id, c.branch)
+	lane, err := c.store.State(ctx, c.id, c.branch)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (c *Conversation) claimed(open *OpenTurn, before History) *Claim {
 // in it is not part of the conversation.
 func (c *Conversation) Discard(ctx context.Context) (turn string, err error) {
 	for {
-		lane, err := c.store.Lane(ctx, c.id, c.branch)
+		lane, err := c.store.State(ctx, c.id, c.branch)
 		if err != nil || lane.Open == nil || turn != "" && lane.Open.ID != turn {
 			return turn, err
 		}
@@ -168,7 +168,7 @@ func (c *Conversation) Note(ctx context.Context, id string, messages ...*schema.
 	now := time.Now().UTC()
 	note := NewTurn{Turn: Turn{ID: id, Kind: Note, Asked: messages, Began: now, Changed: now}}
 	for {
-		lane, err := c.store.Lane(ctx, c.id, c.branch)
+		lane, err := c.store.State(ctx, c.id, c.branch)
 		if err != nil {
 			return 0, err
 		}

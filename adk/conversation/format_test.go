@@ -190,10 +190,10 @@ func TestStore_ReadsTheConversationOfEveryRelease(t *testing.T) {
 		require.Equal(t, want[i], turn)
 	}
 	require.Zero(t, i)
-	lane, err := s.Lane(t.Context(), id, Main)
+	lane, err := s.State(t.Context(), id, Main)
 	require.NoError(t, err)
-	require.Equal(t, Lane{Head: 4, Compacted: 3}, lane)
-	lane, err = s.Lane(t.Context(), id, "fork")
+	require.Equal(t, BranchState{Head: 4, Compacted: 3}, lane)
+	lane, err = s.State(t.Context(), id, "fork")
 	require.NoError(t, err)
 	require.Equal(t, []any{Position(2), Position(3), 1}, []any{lane.ForkedAt, lane.Head, lane.Depth})
 	require.Equal(t, []any{"run-3", Waiting, "secret"}, []any{lane.Open.ID, lane.Open.Status, lane.Open.Key})

@@ -57,7 +57,7 @@ func Messages(
 	ctx context.Context, store Store, id string, branch Branch, o HistoryOptions,
 ) ([]*schema.Message, Position, error) {
 	c := Open(store, id).On(branch)
-	lane, err := store.Lane(ctx, id, branch)
+	lane, err := store.State(ctx, id, branch)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -93,7 +93,7 @@ func standing(ctx context.Context, store Store, id string, branch Branch, from P
 
 // History reads all turns of the conversation that no rewind leaves out. One that does not exist is empty.
 func (c *Conversation) History(ctx context.Context) (h History, err error) {
-	lane, err := c.store.Lane(ctx, c.id, c.branch)
+	lane, err := c.store.State(ctx, c.id, c.branch)
 	if err != nil {
 		return h, err
 	}
@@ -113,7 +113,7 @@ func (c *Conversation) History(ctx context.Context) (h History, err error) {
 // Find returns the turn with an ID, and false if there is none or a rewind leaves it out. It reads the newest turns first,
 // up to the one that it returns; the open one is the very first.
 func (c *Conversation) Find(ctx context.Context, turn string) (Turn, bool, error) {
-	lane, err := c.store.Lane(ctx, c.id, c.branch)
+	lane, err := c.store.State(ctx, c.id, c.branch)
 	if err != nil {
 		return Turn{}, false, err
 	}
@@ -132,7 +132,7 @@ func (c *Conversation) Find(ctx context.Context, turn string) (Turn, bool, error
 // the turn out since. It returns the turn, too, and false if the conversation has none with the ID. It reads the newest
 // turns first, up to what it returns.
 func (c *Conversation) Before(ctx context.Context, turn string, o HistoryOptions) (h History, t Turn, found bool, err error) {
-	lane, err := c.store.Lane(ctx, c.id, c.branch)
+	lane, err := c.store.State(ctx, c.id, c.branch)
 	if err != nil {
 		return h, t, false, err
 	}
@@ -184,7 +184,7 @@ func (c *Conversation) upTo(ctx context.Context, head Position, o HistoryOptions
 // compaction reads the newest one before a turn, if there is one.
 func (c *Conversation) compaction(ctx context.Context, before Position) ([]Turn, error) {
 	for on := c; ; {
-		lane, err := c.store.Lane(ctx, c.id, on.branch)
+		lane, err := c.store.State(ctx, c.id, on.branch)
 		if err != nil {
 			return nil, err
 		}

@@ -531,10 +531,10 @@ func (s *journalStore) Delete(ctx context.Context, id string) error {
 }
 
 // Lane implements Store.
-func (s *journalStore) Lane(ctx context.Context, id string, branch Branch) (Lane, error) {
+func (s *journalStore) State(ctx context.Context, id string, branch Branch) (BranchState, error) {
 	p, err := s.find(ctx, id, branch)
 	if err != nil {
-		return Lane{}, failed(id, err)
+		return BranchState{}, failed(id, err)
 	}
 	lane, err := p.seg.state.lane()
 	return lane, failed(id, err)
@@ -567,7 +567,7 @@ func (s *journalStore) Append(ctx context.Context, id string, branch Branch, a N
 // compactedAt is the position of the newest compaction that counts up to a turn of a branch, 0 if the branch itself has
 // none. It reads what is behind the turn, and more only if something else counts there than at the head.
 func (s *journalStore) compactedAt(ctx context.Context, id string, branch Branch, at Position) (Position, error) {
-	lane, err := s.Lane(ctx, id, branch)
+	lane, err := s.State(ctx, id, branch)
 	if err != nil {
 		return 0, err
 	}
@@ -724,7 +724,7 @@ func (seg *segment) yieldTurns(id string, from Position, yield func(Turn, error)
 
 // Fork implements Store.
 func (s *journalStore) Fork(ctx context.Context, id string, from Branch, at Position, name Branch) error {
-	parent, err := s.Lane(ctx, id, from)
+	parent, err := s.State(ctx, id, from)
 	switch {
 	case err != nil:
 		return err

@@ -196,8 +196,8 @@ func (s *laneState) isOpen(id string, branch Branch) error {
 }
 
 // lane is the state for readers.
-func (s *laneState) lane() (Lane, error) {
-	l := Lane{Parent: s.Fork.Parent, ForkedAt: s.Fork.At, Depth: s.Fork.Depth, Head: s.Head, Compacted: s.Compacted}
+func (s *laneState) lane() (BranchState, error) {
+	l := BranchState{Parent: s.Fork.Parent, ForkedAt: s.Fork.At, Depth: s.Fork.Depth, Head: s.Head, Compacted: s.Compacted}
 	if s.OpenKey == "" {
 		return l, nil
 	}

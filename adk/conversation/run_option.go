@@ -34,7 +34,7 @@ type watched struct {
 
 // Begin implements turnwatch.Conversation.
 func (w *watched) Begin(ctx context.Context, run turnwatch.Run) (turnwatch.Turn, error) {
-	lane, err := w.store.Lane(ctx, w.id, w.branch)
+	lane, err := w.store.State(ctx, w.id, w.branch)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (p pays) InvokableRun(ctx context.Context, arguments string, opts ...tool.O
 	return "", tool.Interrupt(ctx, "May I pay?")
 }
 
-func agentOf(t *testing.T, script ...adktest.Reply) adk.Agent {
+func agentOf(t *testing.T, script ...adktest.Answer) adk.Agent {
 	t.Helper()
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "desk", Description: "answers", Model: adktest.NewModel(t, script...),
@@ -37,7 +37,7 @@ func agentOf(t *testing.T, script ...adktest.Reply) adk.Agent {
 	return agent
 }
 
-func runnerOf(t *testing.T, store adk.CheckPointStore, script ...adktest.Reply) *adk.Runner {
+func runnerOf(t *testing.T, store adk.CheckPointStore, script ...adktest.Answer) *adk.Runner {
 	t.Helper()
 	return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agentOf(t, script...), CheckPointStore: store})
 }
@@ -144,7 +144,7 @@ func TestRunOption_RefusesToResumeATurnThatWasDiscarded(t *testing.T) {
 func TestRunOption_AppendsARunThatSurvivedItsProcessOnce(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	c := open(t, store)
-	durable := func(script ...adktest.Reply) *adk.Runner {
+	durable := func(script ...adktest.Answer) *adk.Runner {
 		return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agentOf(t, script...), CheckPointStore: store, Durability: adk.EveryStep})
 	}
 	_, err := finish(durable(adktest.Calls(adktest.Call("look", "{}")), adktest.Fails(errors.New("overloaded"))).Query(t.Context(), "Hi",
@@ -312,9 +312,9 @@ func (cutOffLease) Renew(context.Context) error { return errors.New("out of reac
 // slow is a store of conversations that answers when no caller waits any more.
 type slow struct{ Store }
 
-func (slow) Lane(ctx context.Context, _ string, _ Branch) (Lane, error) {
+func (slow) State(ctx context.Context, _ string, _ Branch) (BranchState, error) {
 	<-ctx.Done()
-	return Lane{}, ctx.Err()
+	return BranchState{}, ctx.Err()
 }
 
 // TestRunOption_ARunThatIsLostBeforeItsTurnBeginsSaysSo.

@@ -36,7 +36,7 @@ type Store interface {
 	Delete(ctx context.Context, id string) error
 
 	// Lane returns the state of a branch. It reads no turns.
-	Lane(ctx context.Context, id string, branch Branch) (Lane, error)
+	State(ctx context.Context, id string, branch Branch) (BranchState, error)
 	// Append adds a turn behind the head of a branch in one atomic step, and returns its position. Without a.Key it is an
 	// [*HeadMovedError] if the branch has another head than a.Head. With a key the turn must be the one that is open, and
 	// be held with that key, or it is [ErrLost]: it is closed in the same step, wherever the head is now. If there is a
@@ -95,7 +95,7 @@ type Query struct {
 }
 
 // Lane is the state of a branch.
-type Lane struct {
+type BranchState struct {
 	// Parent is the branch that it was forked from, behind ForkedAt. Depth is how many forks it is away from [Main].
 	Parent   Branch
 	ForkedAt Position

@@ -45,7 +45,7 @@ func KeepSummary(ctx context.Context, before, after adk.ChatModelAgentState) err
 		return nil
 	}
 	c := t.conversation
-	lane, err := c.store.Lane(ctx, c.id, c.branch)
+	lane, err := c.store.State(ctx, c.id, c.branch)
 	if err != nil || lane.Compacted > t.Turn.Position { // another process was faster
 		return err
 	}

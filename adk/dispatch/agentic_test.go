@@ -19,7 +19,7 @@ import (
 )
 
 // agenticOf is an agent on agentic messages with the replies of a script.
-func agenticOf(t *testing.T, name string, tools []tool.BaseTool, script ...adktest.Reply) adk.TypedAgent[*schema.AgenticMessage] {
+func agenticOf(t *testing.T, name string, tools []tool.BaseTool, script ...adktest.Answer) adk.TypedAgent[*schema.AgenticMessage] {
 	t.Helper()
 	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[*schema.AgenticMessage]{
 		Name: name, Description: name, Model: adktest.NewRecallingModel[*schema.AgenticMessage](t, script...),
@@ -47,7 +47,7 @@ func TestWork_AgenticAgentsSleepAskAndWaitForRuns(t *testing.T) {
 		child := agenticOf(t, "child", nil, adktest.Says("worked"))
 		store := checkpoint.NewMemoryStore()
 		d := dispatch.NewTyped(store, dispatch.TypedConfig[*schema.AgenticMessage]{Agents: dispatch.TypedAgents[*schema.AgenticMessage]{
-			"parent": dispatch.Runs(parent), "child": dispatch.Runs(child)}})
+			"parent": dispatch.RunnerOf(parent), "child": dispatch.RunnerOf(child)}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{}) }()
@@ -59,19 +59,19 @@ func TestWork_AgenticAgentsSleepAskAndWaitForRuns(t *testing.T) {
 		o, err := d.Wait(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Waiting, o.Status, "%v", o.Err)
-		require.Equal(t, adk.QuestionTimer, o.Waiting[0].Kind)
+		require.Equal(t, adk.QuestionTimer, o.Questions[0].Kind)
 		time.Sleep(time.Hour + 5*time.Second)
 		o, err = d.Wait(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, adk.QuestionPlain, o.Waiting[0].Kind)
-		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "you may")
+		require.Equal(t, adk.QuestionPlain, o.Questions[0].Kind)
+		answer, err := adk.EncodeAnswer(o.Questions[0].ID, "you may")
 		require.NoError(t, err)
 		require.NoError(t, d.Reply(t.Context(), "1", answer))
 		time.Sleep(10 * time.Second)
 		o, err = d.Wait(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Done, o.Status, "%v", o.Err)
-		require.Equal(t, "assistant: all done", adktest.Line(o.Result))
+		require.Equal(t, "assistant: all done", adktest.Line(o.Message))
 		children, err := store.Count(t.Context(), runs.Query{Parent: "1"})
 		require.NoError(t, err)
 		require.Equal(t, map[runs.Status]int64{runs.Done: 1}, children)
@@ -87,7 +87,7 @@ func TestWork_ARunOnOtherMessagesCannotBeWaitedFor(t *testing.T) {
 					Messages: []*schema.AgenticMessage{schema.UserAgenticMessage("go")}}})
 		})
 		d, stop := working(t, checkpoint.NewMemoryStore(), dispatch.Config{
-			Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", wait))}}, dispatch.WorkerConfig{})
+			Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a", wait))}}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)

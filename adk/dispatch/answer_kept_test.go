@@ -85,13 +85,13 @@ func answerIsKept(t *testing.T, place, how string) {
 	const stops = 2
 	asks, questions := asker(t, "ask", stops)
 	store := checkpoint.NewMemoryStore()
-	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(placesOfAgents[place](t, agentOf(t, "a", asks)))}})
+	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(placesOfAgents[place](t, agentOf(t, "a", asks)))}})
 	_, err := d.Submit(t.Context(), jobOf("1", "a"))
 	require.NoError(t, err)
-	o, err := d.Stretch(t.Context(), "1")
+	o, err := d.Execute(t.Context(), "1")
 	require.NoError(t, err)
 	require.Equal(t, runs.Waiting, o.Status)
-	answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "yes")
+	answer, err := adk.EncodeAnswer(o.Questions[0].ID, "yes")
 	require.NoError(t, err)
 	require.NoError(t, d.Reply(t.Context(), "1", answer))
 	for i := range stops {
@@ -100,7 +100,7 @@ func answerIsKept(t *testing.T, place, how string) {
 				time.Sleep(time.Second)
 				_ = d.Stop(t.Context(), "1", runs.StopRequest{Immediate: true})
 			}()
-			o, err = d.Stretch(t.Context(), "1")
+			o, err = d.Execute(t.Context(), "1")
 			require.NoError(t, err)
 			require.Equal(t, runs.Paused, o.Status, fmt.Sprint(i, o.Err))
 			require.NoError(t, d.Continue(t.Context(), "1"))
@@ -113,9 +113,9 @@ func answerIsKept(t *testing.T, place, how string) {
 		require.NoError(t, err)
 		require.Equal(t, runs.Ready, info.Status)
 	}
-	o, err = d.Stretch(t.Context(), "1")
+	o, err = d.Execute(t.Context(), "1")
 	require.NoError(t, err)
-	require.Equal(t, runs.Done, o.Status, o.Waiting)
+	require.Equal(t, runs.Done, o.Status, o.Questions)
 	asked := questions.Load()
 	require.EqualValues(t, 1, asked, "the question was asked %d times", asked)
 }
@@ -163,7 +163,7 @@ func TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed(t *testing.T) {
 				return "slept", dispatch.SleepFor(ctx, time.Minute)
 			}))})
 		require.NoError(t, err)
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(both)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(both)}}, dispatch.WorkerConfig{})
 		defer stop()
 		store.answer = func() {
 			info, _, err := d.Inspect(t.Context(), "1")

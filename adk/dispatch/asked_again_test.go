@@ -70,14 +70,14 @@ func TestAsRun_WakesAParentThatWasResumedForSomethingElse(t *testing.T) {
 					return "worked", dispatch.SleepFor(ctx, 3*time.Hour)
 				}))
 				parent := atOnce(t, "parent", dispatch.AsRun("child", "works"), other(t))
-				d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
-					"child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+				d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.RunnerOf(parent),
+					"child": dispatch.RunnerOf(child)}}, dispatch.WorkerConfig{})
 				defer stop()
 				_, err := d.Submit(t.Context(), jobOf("1", "parent"))
 				require.NoError(t, err)
 				time.Sleep(time.Hour + time.Minute)
 				o := waitFor(t, d, "1", runs.Waiting)
-				for _, p := range o.Waiting {
+				for _, p := range o.Questions {
 					if p.Kind == adk.QuestionPlain {
 						answer, err := adk.EncodeAnswer(p.ID, runs.JSONReply(`"yes"`))
 						require.NoError(t, err)
@@ -85,9 +85,9 @@ func TestAsRun_WakesAParentThatWasResumedForSomethingElse(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Minute)
-				require.Len(t, waitFor(t, d, "1", runs.Waiting).Waiting, 1)
+				require.Len(t, waitFor(t, d, "1", runs.Waiting).Questions, 1)
 				time.Sleep(2*time.Hour - time.Minute) // a minute before the child ends: 3 h and a minute have passed
-				require.Contains(t, waitFor(t, d, "1", runs.Done).Result.Content, "done: worked")
+				require.Contains(t, waitFor(t, d, "1", runs.Done).Message.Content, "done: worked")
 			})
 		})
 	}
@@ -116,11 +116,11 @@ func TestAsRun_WakesAParentThatWasBusyWhenTheChildEnded(t *testing.T) {
 			return "slept", nil
 		}))
 		d, stop := working(t, mute{checkpoint.NewMemoryStore()}, dispatch.Config{Agents: dispatch.Agents{
-			"parent": dispatch.Runs(parent), "child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+			"parent": dispatch.RunnerOf(parent), "child": dispatch.RunnerOf(child)}}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
 		require.NoError(t, err)
 		time.Sleep(65*time.Minute + 20*time.Second)
-		require.Equal(t, "done: done: worked slept", waitFor(t, d, "1", runs.Done).Result.Content)
+		require.Equal(t, "done: done: worked slept", waitFor(t, d, "1", runs.Done).Message.Content)
 	})
 }

@@ -50,7 +50,7 @@ func clockIsOff(t *testing.T, off time.Duration) {
 	})
 	agents := dispatch.Agents{}
 	for name, work := range map[string]tool.BaseTool{"sleep": sleeps, "ask": asks, "wait": waits, "fail": again{fails.(tool.InvokableTool)}} {
-		agents[name] = dispatch.Runs(agentOf(t, name, work))
+		agents[name] = dispatch.RunnerOf(agentOf(t, name, work))
 	}
 	d, stop := working(t, store, dispatch.Config{Agents: agents}, dispatch.WorkerConfig{})
 	defer stop()
@@ -111,7 +111,7 @@ func TestWork_ARunIsKeptWhileItsRunnerIsMade(t *testing.T) {
 		slow := func(ctx context.Context, run runs.Info, store checkpoint.Store) (*adk.Runner, error) {
 			made.Add(1)
 			time.Sleep(time.Minute)
-			return dispatch.Runs(agent)(ctx, run, store)
+			return dispatch.RunnerOf(agent)(ctx, run, store)
 		}
 		store := checkpoint.NewMemoryStore()
 		conf := dispatch.Config{TTL: 5 * time.Second, Agents: dispatch.Agents{"a": slow}}

@@ -95,7 +95,7 @@ func working(t *testing.T, store runs.Store, conf dispatch.Config, work dispatch
 	})
 }
 
-func waitFor(t *testing.T, d *dispatch.Dispatcher, id string, status runs.Status) dispatch.Outcome {
+func waitFor(t *testing.T, d *dispatch.Dispatcher, id string, status runs.Status) dispatch.Result {
 	t.Helper()
 	o, err := d.Wait(t.Context(), id)
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestWork_ExecutesWhatIsSubmitted(t *testing.T) {
 			time.Sleep(time.Minute)
 			return "worked", nil
 		}))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}, dispatch.WorkerConfig{})
 		defer stop()
 		for i := range 10 {
 			info, err := d.Submit(t.Context(), jobOf(fmt.Sprint(i), "a"))
@@ -126,7 +126,7 @@ func TestWork_ExecutesWhatIsSubmitted(t *testing.T) {
 		require.Equal(t, "3", info.ID)
 		for i := range 10 {
 			o := waitFor(t, d, fmt.Sprint(i), runs.Done)
-			require.Equal(t, "done: worked", o.Result.Content)
+			require.Equal(t, "done: worked", o.Message.Content)
 			require.Equal(t, "a", o.Agent)
 		}
 		require.EqualValues(t, 10, calls.Load())
@@ -144,26 +144,26 @@ func TestWork_ARunThatAsksNeedsNoWorker(t *testing.T) {
 			}
 			return "", tool.Interrupt(ctx, "may I?")
 		}))
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}
 		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		o := waitFor(t, d, "1", runs.Waiting)
-		require.Equal(t, "may I?", o.Waiting[0].Summary)
-		o, err = d.Stretch(t.Context(), "1")
+		require.Equal(t, "may I?", o.Questions[0].Summary)
+		o, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Waiting, o.Status, "there is no answer")
 		stop()
 
-		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "you may")
+		answer, err := adk.EncodeAnswer(o.Questions[0].ID, "you may")
 		require.NoError(t, err)
 		require.NoError(t, d.Reply(t.Context(), "1", answer))
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
 		defer stop()
-		require.Equal(t, "done: you may", waitFor(t, d, "1", runs.Done).Result.Content)
-		o, err = d.Stretch(t.Context(), "1")
+		require.Equal(t, "done: you may", waitFor(t, d, "1", runs.Done).Message.Content)
+		o, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
-		require.Equal(t, "done: you may", o.Result.Content)
+		require.Equal(t, "done: you may", o.Message.Content)
 	})
 }
 
@@ -177,14 +177,14 @@ func TestWork_AQuestionThatNobodyAnswersExpires(t *testing.T) {
 			}
 			return "", tool.Interrupt(ctx, urgent{time.Now().Add(time.Hour)})
 		}))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}, dispatch.WorkerConfig{})
 		defer stop()
 		begun := time.Now()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		waitFor(t, d, "1", runs.Waiting)
 		time.Sleep(time.Hour + 5*time.Second)
-		require.Equal(t, "done: nobody answers", waitFor(t, d, "1", runs.Done).Result.Content)
+		require.Equal(t, "done: nobody answers", waitFor(t, d, "1", runs.Done).Message.Content)
 		require.Less(t, time.Since(begun), time.Hour+10*time.Second)
 	})
 }
@@ -204,21 +204,21 @@ func TestStretch_OfOneRunIsBusyForOthers(t *testing.T) {
 			time.Sleep(time.Minute)
 			return "worked", nil
 		}))
-		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		first := make(chan error, 1)
 		go func() {
-			_, err := d.Stretch(t.Context(), "1")
+			_, err := d.Execute(t.Context(), "1")
 			first <- err
 		}()
 		synctest.Wait()
-		_, err = d.Stretch(t.Context(), "1")
+		_, err = d.Execute(t.Context(), "1")
 		var busy *runs.BusyError
 		require.ErrorAs(t, err, &busy)
 		require.False(t, busy.Until.IsZero())
 		require.NoError(t, <-first)
-		_, err = d.Stretch(t.Context(), "none")
+		_, err = d.Execute(t.Context(), "none")
 		require.ErrorIs(t, err, runs.ErrNotFound)
 	})
 }
@@ -235,7 +235,7 @@ func TestWork_DrainsWithoutRepeatingACall(t *testing.T) {
 			return "worked", nil
 		}
 		agent := agentOf(t, "a", toolNamed(t, "one", slow), toolNamed(t, "two", slow), toolNamed(t, "three", slow))
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}
 		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
 		for i := range 20 {
 			_, err := d.Submit(t.Context(), jobOf(fmt.Sprint(i), "a"))
@@ -266,7 +266,7 @@ func TestWork_DrainsInTimeAlthoughACallHangs(t *testing.T) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}},
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}},
 			dispatch.WorkerConfig{DrainTimeout: 5 * time.Second})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
@@ -292,7 +292,7 @@ func TestWork_StopsRunsAtOnceWhenItIsInAHurry(t *testing.T) {
 				return "", ctx.Err()
 			}))
 			hurry := make(chan struct{})
-			d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}},
+			d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}},
 				dispatch.WorkerConfig{DrainTimeout: time.Hour, Hurry: hurry})
 			if early {
 				close(hurry)
@@ -325,7 +325,7 @@ func TestStop_PausesARunUntilItIsContinued(t *testing.T) {
 			return "worked", nil
 		}
 		agent := agentOf(t, "a", toolNamed(t, "one", slow), toolNamed(t, "two", slow))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
@@ -357,8 +357,8 @@ func TestWork_TriesFailuresAgainThatMayPass(t *testing.T) {
 			never.Add(1)
 			return "", passing{}
 		}))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent), "b": dispatch.Runs(broken),
-			"c": dispatch.Runs(hopeless)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent), "b": dispatch.RunnerOf(broken),
+			"c": dispatch.RunnerOf(hopeless)}}, dispatch.WorkerConfig{})
 		defer stop()
 		for _, id := range []string{"a", "b", "c"} {
 			_, err := d.Submit(t.Context(), jobOf(id, id))
@@ -385,7 +385,7 @@ func TestWork_ARunThatKillsItsProcessesFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		agent := agentOf(t, "a", toolNamed(t, "work", func(context.Context) (string, error) { return "worked", nil }))
-		d := dispatch.New(store, dispatch.Config{MaxAttempts: 3, Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+		d := dispatch.New(store, dispatch.Config{MaxAttempts: 3, Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		for range 3 { // processes that die at once
@@ -393,7 +393,7 @@ func TestWork_ARunThatKillsItsProcessesFails(t *testing.T) {
 			require.NoError(t, err)
 			time.Sleep(2 * time.Second)
 		}
-		o, err := d.Stretch(t.Context(), "1")
+		o, err := d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Failed, o.Status)
 		var poisoned *dispatch.PoisonedError
@@ -414,7 +414,7 @@ func TestWork_TakesOverFromAProcessThatDied(t *testing.T) {
 		_, err = store.AcquireDue(t.Context(), runs.LeaseRequest{TTL: 4 * time.Second}, runs.Due{})
 		require.NoError(t, err)
 		begun := time.Now()
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}, dispatch.WorkerConfig{})
 		defer stop()
 		waitFor(t, d, "1", runs.Done)
 		require.Less(t, time.Since(begun), 4*time.Second+1300*time.Millisecond+100*time.Millisecond)
@@ -439,7 +439,7 @@ func TestWork_RunsOfOneKeyDoNotOverlap(t *testing.T) {
 			time.Sleep(time.Second)
 			return "worked", nil
 		}))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}, dispatch.WorkerConfig{})
 		defer stop()
 		var want []string
 		for i := range 8 {
@@ -480,7 +480,7 @@ func TestWork_ARunPastItsDeadlineFails(t *testing.T) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}))
-		d, stop := working(t, checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}, dispatch.WorkerConfig{})
 		defer stop()
 		job := jobOf("1", "a")
 		job.Deadline = time.Now().Add(time.Minute)
@@ -499,7 +499,7 @@ func TestWork_LeavesRunsToOthersThatItDoesNotKnow(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		a := agentOf(t, "a", toolNamed(t, "work", func(context.Context) (string, error) { return "worked", nil }))
 		refuses := func(context.Context, runs.Info, checkpoint.Store) (*adk.Runner, error) {
-			return nil, dispatch.ErrNotMine
+			return nil, dispatch.ErrWrongWorker
 		}
 		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": refuses}}, dispatch.WorkerConfig{})
 		for _, agent := range []string{"a", "b"} {
@@ -511,7 +511,7 @@ func TestWork_LeavesRunsToOthersThatItDoesNotKnow(t *testing.T) {
 		info, _, err := store.Inspect(t.Context(), "a")
 		require.NoError(t, err)
 		require.Equal(t, runs.Ready, info.Status)
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(a), "b": dispatch.Runs(a)}}
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(a), "b": dispatch.RunnerOf(a)}}
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
 		defer stop()
 		waitFor(t, d, "a", runs.Done)
@@ -528,7 +528,7 @@ func TestWork_ConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 	_, err = d.Submit(t.Context(), dispatch.Job{ID: "1", Agent: "a"})
 	require.ErrorContains(t, err, "no messages")
 	require.Panics(t, func() { dispatch.New(nil, dispatch.Config{}) })
-	makers := map[string]dispatch.TypedMaker[*schema.Message]{
+	makers := map[string]dispatch.TypedRunnerFunc[*schema.Message]{
 		"has made no runner": func(context.Context, runs.Info, checkpoint.Store) (*adk.Runner, error) { return nil, nil },
 		"boom":               func(context.Context, runs.Info, checkpoint.Store) (*adk.Runner, error) { panic("boom") },
 		"did not use the store": func(ctx context.Context, _ runs.Info, _ checkpoint.Store) (*adk.Runner, error) {
@@ -539,7 +539,7 @@ func TestWork_ConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": maker}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		o, err := d.Stretch(t.Context(), "1")
+		o, err := d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Failed, o.Status)
 		require.ErrorContains(t, o.Err, want)
@@ -580,7 +580,7 @@ func TestWork_ARunWhoseWorkerStoodStillBeforeItBeganIsExecutedLater(t *testing.T
 	synctest.Test(t, func(t *testing.T) {
 		store := &frozenStore{MemoryStore: checkpoint.NewMemoryStore()}
 		agent := agentOf(t, "a", toolNamed(t, "work", func(context.Context) (string, error) { return "worked", nil }))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, TTL: 2 * time.Second},
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}, TTL: 2 * time.Second},
 			dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
@@ -595,12 +595,12 @@ type slowTalks struct {
 	slow atomic.Bool
 }
 
-func (s *slowTalks) Lane(ctx context.Context, id string, branch conversation.Branch) (conversation.Lane, error) {
+func (s *slowTalks) State(ctx context.Context, id string, branch conversation.Branch) (conversation.BranchState, error) {
 	if s.slow.CompareAndSwap(false, true) {
 		<-ctx.Done()
-		return conversation.Lane{}, ctx.Err()
+		return conversation.BranchState{}, ctx.Err()
 	}
-	return s.Store.Lane(ctx, id, branch)
+	return s.Store.State(ctx, id, branch)
 }
 
 // TestWork_ARunThatWasLostBeforeItsTurnBeganIsExecutedLater, and has not failed.
@@ -612,7 +612,7 @@ func TestWork_ARunThatWasLostBeforeItsTurnBeganIsExecutedLater(t *testing.T) {
 		kept, err := conversation.NewStore(store.MemoryStore)
 		require.NoError(t, err)
 		talk := conversation.Open(&slowTalks{Store: kept}, "talk")
-		d, stop := working(t, store, dispatch.Config{TTL: 2 * time.Second, Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))},
+		d, stop := working(t, store, dispatch.Config{TTL: 2 * time.Second, Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a"))},
 			Options: func(context.Context, runs.Info) ([]adk.AgentRunOption, error) {
 				return []adk.AgentRunOption{talk.RunOption(conversation.HistoryOptions{})}, nil
 			}}, dispatch.WorkerConfig{})
@@ -647,22 +647,22 @@ func TestAnswer_IsRefusedByTheQuestionBeforeItIsTaken(t *testing.T) {
 		}
 		return "", tool.Interrupt(ctx, &choosy{"please"})
 	}))
-	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 	_, err := d.Submit(t.Context(), jobOf("1", "a"))
 	require.NoError(t, err)
-	o, err := d.Stretch(t.Context(), "1")
+	o, err := d.Execute(t.Context(), "1")
 	require.NoError(t, err)
 	for _, bad := range []any{"no", nil, runs.JSONReply(`"no"`)} {
-		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, bad)
+		answer, err := adk.EncodeAnswer(o.Questions[0].ID, bad)
 		require.NoError(t, err)
 		err = d.Reply(t.Context(), "1", answer)
 		require.ErrorIs(t, err, adk.ErrAnswerRefused)
 		require.ErrorContains(t, err, `say "please"`)
 	}
-	answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "please")
+	answer, err := adk.EncodeAnswer(o.Questions[0].ID, "please")
 	require.NoError(t, err)
 	require.NoError(t, d.Reply(t.Context(), "1", answer))
-	o, err = d.Stretch(t.Context(), "1")
+	o, err = d.Execute(t.Context(), "1")
 	require.NoError(t, err)
-	require.Equal(t, "done: please", o.Result.Content)
+	require.Equal(t, "done: please", o.Message.Content)
 }

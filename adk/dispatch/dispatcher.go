@@ -16,21 +16,21 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TypedMaker makes the runner that executes a run of an agent. The runner must use the store that it is given, which is
+// TypedRunnerFunc makes the runner that executes a run of an agent. The runner must use the store that it is given, which is
 // the lease of the run, and save every step (adk.EveryStep). An error fails the run, or has it tried again (see
-// TypedConfig.Retry); [ErrNotMine] leaves it to other workers.
-type TypedMaker[M adk.MessageType] func(
+// TypedConfig.Retry); [ErrWrongWorker] leaves it to other workers.
+type TypedRunnerFunc[M adk.MessageType] func(
 	ctx context.Context, run runs.Info, store checkpoint.Store) (*adk.TypedRunner[M], error)
 
 // TypedAgents makes runners by the name of the agent. Every process should know the same names.
-type TypedAgents[M adk.MessageType] map[string]TypedMaker[M]
+type TypedAgents[M adk.MessageType] map[string]TypedRunnerFunc[M]
 
-// ErrNotMine reports that this worker cannot execute a run, such as one that another build of the program has begun. The
+// ErrWrongWorker reports that this worker cannot execute a run, such as one that another build of the program has begun. The
 // run is released, and another worker takes it a few seconds later.
-var ErrNotMine = errors.New("this worker does not execute the run")
+var ErrWrongWorker = errors.New("this worker does not execute the run")
 
 // Runs is the maker of an agent that is the same for all runs.
-func Runs[M adk.MessageType](agent adk.TypedAgent[M]) TypedMaker[M] {
+func RunnerOf[M adk.MessageType](agent adk.TypedAgent[M]) TypedRunnerFunc[M] {
 	return func(_ context.Context, _ runs.Info, store checkpoint.Store) (*adk.TypedRunner[M], error) {
 		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
 			Agent: agent, CheckPointStore: store, Durability: adk.EveryStep}), nil
@@ -112,31 +112,31 @@ type TypedDispatcher[M adk.MessageType] struct {
 // Its methods, which are documented at [TypedDispatcher]:
 //
 //   - Submit: makes a run
-//   - Reply, AnswerWebhook: reply to questions
-//   - WebhookAnswer: makes the answer of a webhook for others
+//   - Reply, ReplyWebhook: reply to questions
+//   - WebhookReply: makes the reply of a webhook for others
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
 //   - Steps, Fork: read what a run did, and make a run of a part of it
 //   - Fail: settles a run that no worker executes
 //   - Inspect, List, Count, Wait: ask about runs
 //   - Descendants: yields the runs that a run waits for, and theirs
 //   - Events: yields what happens in a run, whichever process executes it
-//   - Stretch: executes one run until it ends or waits
+//   - Execute: executes one run until it ends or waits
 //   - Work: executes what is due
 //   - Sweep: removes what is kept no longer
 type Dispatcher = TypedDispatcher[*schema.Message]
 
-// Front submits runs, answers and stops them, and reads what they do, whichever process executes them.
-type Front[M adk.MessageType] interface {
+// Client submits runs, answers and stops them, and reads what they do, whichever process executes them.
+type Client[M adk.MessageType] interface {
 	Submit(ctx context.Context, job TypedJob[M]) (runs.Info, error)
 	Reply(ctx context.Context, id string, answers ...runs.Reply) error
 	Stop(ctx context.Context, id string, how runs.StopRequest) error
 	Inspect(ctx context.Context, id string) (runs.Info, bool, error)
 	List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error]
-	Wait(ctx context.Context, id string) (TypedOutcome[M], error)
+	Wait(ctx context.Context, id string) (TypedResult[M], error)
 	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
 }
 
-// Forker reads the steps of runs, and makes and continues forks of them. A [Front] may offer it. A
+// Forker reads the steps of runs, and makes and continues forks of them. A [Client] may offer it. A
 // [TypedDispatcher] does.
 type Forker interface {
 	Steps(ctx context.Context, id string) ([]adk.Step, error)
@@ -144,7 +144,7 @@ type Forker interface {
 	Continue(ctx context.Context, id string) error
 }
 
-// RunCounter counts runs by their status without listing them. A [Front] may offer it. A [TypedDispatcher] does.
+// RunCounter counts runs by their status without listing them. A [Client] may offer it. A [TypedDispatcher] does.
 type RunCounter interface {
 	Count(ctx context.Context, q runs.Query) (map[runs.Status]int64, error)
 }

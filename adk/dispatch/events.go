@@ -13,7 +13,7 @@ import (
 )
 
 // recordOptions have the run of a stretch recorded.
-func (h *heldLease[M]) recordOptions() []adk.AgentRunOption {
+func (h *attempt[M]) recordOptions() []adk.AgentRunOption {
 	if h.record == nil {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (h *heldLease[M]) recordOptions() []adk.AgentRunOption {
 }
 
 // endRecord ends the record of the stretch. err is the reason why the outcome of the run is not known.
-func (h *heldLease[M]) endRecord(err error) {
+func (h *attempt[M]) endRecord(err error) {
 	if h.record == nil {
 		return
 	}
@@ -52,7 +52,7 @@ func recordedStatus(s runs.Status) runlog.Status {
 }
 
 // discard gives up what is left of an event. A stream is read to its end if it is recorded: it may have no other reader.
-func (h *heldLease[M]) discard(e *adk.TypedAgentEvent[M]) {
+func (h *attempt[M]) discard(e *adk.TypedAgentEvent[M]) {
 	if e.Output == nil || e.Output.MessageOutput == nil || e.Output.MessageOutput.MessageStream == nil {
 		return
 	}
@@ -166,7 +166,7 @@ func (r *eventReader[M]) end(ctx context.Context, info runs.Info) error {
 	e := runlog.Event{V: runlog.Version, Run: r.name, Token: info.Token, Seq: r.at.Seq + 1, T: info.Updated.UnixMicro()}
 	if r.seen == 0 && info.Status == runs.Done {
 		shown := e
-		shown.Type, shown.Data = runlog.Snapshot, &runlog.SnapshotData{Messages: []runlog.Message{runlog.MessageOf(o.Result)}}
+		shown.Type, shown.Data = runlog.Snapshot, &runlog.SnapshotData{Messages: []runlog.Message{runlog.MessageOf(o.Message)}}
 		if !r.yield(shown, nil) {
 			return nil
 		}

@@ -29,7 +29,7 @@ func streaming(agent func() adk.Agent) dispatch.Agents {
 	return dispatch.Agents{"a": func(
 		ctx context.Context, run runs.Info, store checkpoint.Store,
 	) (*adk.Runner, error) {
-		return dispatch.Runs(agent())(ctx, run, store)
+		return dispatch.RunnerOf(agent())(ctx, run, store)
 	}}
 }
 
@@ -206,7 +206,7 @@ func TestEvents_FollowARunThatWaits(t *testing.T) {
 		})
 		agent := agentOf(t, "a", ask)
 		log := logOf(t, events)
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: log},
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}, Log: log},
 			dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
@@ -249,16 +249,16 @@ func TestEvents_OfARunThatComesBackToAProcessAreOneSequence(t *testing.T) {
 		var processes [2]*dispatch.Dispatcher
 		for i := range processes {
 			processes[i] = dispatch.New(store, dispatch.Config{Log: logOf(t, events),
-				Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", ask, ask, ask, ask))}})
+				Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a", ask, ask, ask, ask))}})
 		}
 		_, err := processes[0].Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		for stretch := range 5 {
 			d := processes[stretch%2]
-			o, err := d.Stretch(t.Context(), "1")
+			o, err := d.Execute(t.Context(), "1")
 			require.NoError(t, err)
 			synctest.Wait() // what it says is stored
-			for _, q := range o.Waiting {
+			for _, q := range o.Questions {
 				answer, err := adk.EncodeAnswer(q.ID, fmt.Sprint(stretch))
 				require.NoError(t, err)
 				require.NoError(t, d.Reply(t.Context(), "1", answer))
@@ -294,7 +294,7 @@ func TestEvents_AreTheMessagesThatCountWhereverTheStoreFails(t *testing.T) {
 			}
 			agent := agentOf(t, "a", again{toolNamed(t, "work", func(context.Context) (string, error) { return "worked", nil }).(tool.InvokableTool)},
 				again{toolNamed(t, "rest", func(context.Context) (string, error) { return "rested", nil }).(tool.InvokableTool)})
-			conf := dispatch.Config{TTL: 2 * time.Second, Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
+			conf := dispatch.Config{TTL: 2 * time.Second, Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}, Log: logOf(t, events)}
 			front := dispatch.New(memory, dispatch.Config{Log: logOf(t, events)})
 			_, err := front.Submit(t.Context(), jobOf("1", "a"))
 			require.NoError(t, err)
@@ -348,7 +348,7 @@ func TestEvents_OfASlowStoreDelayNoRun(t *testing.T) {
 			_, err := d.Submit(t.Context(), streamingJob())
 			require.NoError(t, err)
 			begun := time.Now()
-			o, err := d.Stretch(t.Context(), "1")
+			o, err := d.Execute(t.Context(), "1")
 			require.NoError(t, err)
 			require.Equal(t, runs.Done, o.Status)
 			require.Less(t, time.Since(begun), 1600*time.Millisecond)
@@ -360,7 +360,7 @@ func TestEvents_OfASlowStoreDelayNoRun(t *testing.T) {
 			}
 			require.NoError(t, log.Close(t.Context()))
 			got := readAll(t, dispatch.New(store, dispatch.Config{Log: logOf(t, events)}), "1", runlog.Cursor{})
-			require.Equal(t, []string{"assistant: " + o.Result.Content}, lines(got))
+			require.Equal(t, []string{"assistant: " + o.Message.Content}, lines(got))
 			require.Less(t, len(got), 100, "deltas are joined")
 		})
 	}
@@ -371,10 +371,10 @@ func TestEvents_OfARunThatWasNotRecordedEndWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		agent := agentOf(t, "a")
-		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		_, err = d.Stretch(t.Context(), "1")
+		_, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		front := dispatch.New(store, dispatch.Config{Log: logOf(t, runlog.NewMemoryStore())})
 		got := readAll(t, front, "1", runlog.Cursor{Token: 1, Seq: 4})
@@ -401,8 +401,8 @@ func TestEvents_OfAStoreThatHashesIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plain, events, key := checkpoint.NewMemoryStore(), runlog.NewMemoryStore(), make([]byte, 32)
 		store := checkpoint.SealWith(plain, checkpoint.OneKey("1", key), checkpoint.SealOptions{HashIDs: key})
-		agents := dispatch.Agents{"outer": dispatch.Runs(agentOf(t, "outer", dispatch.AsRun("inner", "helps"))),
-			"inner": dispatch.Runs(agentOf(t, "inner"))}
+		agents := dispatch.Agents{"outer": dispatch.RunnerOf(agentOf(t, "outer", dispatch.AsRun("inner", "helps"))),
+			"inner": dispatch.RunnerOf(agentOf(t, "inner"))}
 		d, stop := working(t, store, dispatch.Config{Agents: agents, Log: logOf(t, events)}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("customer 17", "outer"))
@@ -411,7 +411,7 @@ func TestEvents_OfAStoreThatHashesIDs(t *testing.T) {
 			o, err := d.Wait(t.Context(), "customer 17")
 			require.NoError(t, err)
 			if o.Status == runs.Done {
-				require.Equal(t, "done: done: ", o.Result.Content)
+				require.Equal(t, "done: done: ", o.Message.Content)
 				break
 			}
 			time.Sleep(time.Second)

@@ -61,7 +61,7 @@ func faultAt(t *testing.T, fault checkpointtest.Fault, at int) (calls int) {
 		}).(tool.InvokableTool)}
 		child := agentOf(t, "child", again{toolNamed(t, "work", func(context.Context) (string, error) { return "worked", nil }).(tool.InvokableTool)})
 		parent := agentOf(t, "parent", ask, pay, dispatch.AsRun("child", "works"))
-		conf := dispatch.Config{TTL: 2 * time.Second, Agents: dispatch.Agents{"parent": dispatch.Runs(parent), "child": dispatch.Runs(child)}}
+		conf := dispatch.Config{TTL: 2 * time.Second, Agents: dispatch.Agents{"parent": dispatch.RunnerOf(parent), "child": dispatch.RunnerOf(child)}}
 		_, err := dispatch.New(memory, dispatch.Config{}).Submit(t.Context(), jobOf("1", "parent"))
 		require.NoError(t, err)
 		_, stop := working(t, checkpointtest.Faulty(memory, plan), conf, dispatch.WorkerConfig{Slots: 1, SweepEvery: -1})
@@ -76,11 +76,11 @@ func faultAt(t *testing.T, fault checkpointtest.Fault, at int) (calls int) {
 			require.NotEqual(t, runs.Failed, o.Status, where)
 			require.True(t, time.Now().Before(end), where)
 			if o.Status == runs.Done {
-				require.Equal(t, "done: done: worked", o.Result.Content, where)
+				require.Equal(t, "done: done: worked", o.Message.Content, where)
 				require.Len(t, keys, 1, where)
 				break
 			}
-			for _, q := range o.Waiting {
+			for _, q := range o.Questions {
 				if q.Kind == adk.QuestionPlain && !q.Answered {
 					answer, err := adk.EncodeAnswer(q.ID, "you may")
 					require.NoError(t, err)

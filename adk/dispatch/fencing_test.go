@@ -23,10 +23,10 @@ func TestGetFencingToken_IsThatOfTheRunWhereverTheToolIs(t *testing.T) {
 				return "seen", nil
 			})
 			store := checkpoint.NewMemoryStore()
-			d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(in(t, agentOf(t, "a", look)))}})
+			d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(in(t, agentOf(t, "a", look)))}})
 			_, err := d.Submit(t.Context(), jobOf("1", "a"))
 			require.NoError(t, err)
-			o, err := d.Stretch(t.Context(), "1")
+			o, err := d.Execute(t.Context(), "1")
 			require.NoError(t, err)
 			require.Equal(t, runs.Done, o.Status, o.Err)
 			info, _, err := store.Inspect(t.Context(), "1")

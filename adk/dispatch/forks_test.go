@@ -50,7 +50,7 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 		require.Equal(t, runs.Paused, info.Status)
 		require.NoError(t, d.Continue(t.Context(), "2"))
 		o := waitFor(t, d, "2", runs.Done)
-		require.Equal(t, "done: edited", o.Result.Content)
+		require.Equal(t, "done: edited", o.Message.Content)
 		require.Equal(t, 1, calls)
 		for e, err := range d.Events(t.Context(), "2", runlog.Cursor{}) {
 			require.NoError(t, err)

@@ -91,12 +91,12 @@ func TestStretch_AToolThatAlwaysKillsItsProcessFailsTheRun(t *testing.T) {
 					for ; ; deaths++ {
 						require.LessOrEqual(t, deaths, c.most)
 						process = &mortal{Store: store}
-						d := dispatch.New(process, dispatch.Config{MaxAttempts: c.most, Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+						d := dispatch.New(process, dispatch.Config{MaxAttempts: c.most, Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 						if deaths == 0 {
 							_, err := d.Submit(t.Context(), jobOf("r", "a"))
 							require.NoError(t, err)
 						}
-						o, err := d.Stretch(t.Context(), "r")
+						o, err := d.Execute(t.Context(), "r")
 						if o.Status == runs.Failed {
 							require.ErrorContains(t, o.Err, "died")
 							break

@@ -20,8 +20,8 @@ type Counter string
 
 // The counters.
 const (
-	// CountStretch is a stretch that begins, and CountTakeover one of a run whose process died.
-	CountStretch  Counter = "stretches"
+	// CountAttempt is a stretch that begins, and CountTakeover one of a run whose process died.
+	CountAttempt  Counter = "stretches"
 	CountTakeover Counter = "takeovers"
 	// CountRetry is a run that failed and will be continued, CountPoisoned one that failed because it killed its
 	// processes.
@@ -47,7 +47,7 @@ type Histogram string
 const (
 	// ObserveLag is for how long a run was due before it was taken, ObserveStretch how long it was executed.
 	ObserveLag     Histogram = "lag"
-	ObserveStretch Histogram = "stretch"
+	ObserveAttempt Histogram = "stretch"
 	// ObserveRenewal observes the time that the store took to renew a lease.
 	ObserveRenewal Histogram = "renewal"
 )

@@ -47,7 +47,7 @@ func TestWork_CountsWhatItDoes(t *testing.T) {
 			time.Sleep(time.Minute)
 			return "worked", nil
 		}))
-		conf := dispatch.Config{TTL: 3 * time.Second, Metrics: m, Agents: dispatch.Agents{"a": dispatch.Runs(agent)},
+		conf := dispatch.Config{TTL: 3 * time.Second, Metrics: m, Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)},
 			Context: func(ctx context.Context, run runs.Info) context.Context {
 				return context.WithValue(ctx, traceKey{}, run.Trace)
 			}}
@@ -60,10 +60,10 @@ func TestWork_CountsWhatItDoes(t *testing.T) {
 		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
 		waitFor(t, d, "1", runs.Done)
 		require.Equal(t, "00-trace", trace)
-		require.Equal(t, 1, m.counts[dispatch.CountStretch])
+		require.Equal(t, 1, m.counts[dispatch.CountAttempt])
 		require.Equal(t, 1, m.counts[dispatch.CountDone])
 		require.GreaterOrEqual(t, m.observed[dispatch.ObserveLag][0], time.Minute)
-		require.GreaterOrEqual(t, m.observed[dispatch.ObserveStretch][0], time.Minute)
+		require.GreaterOrEqual(t, m.observed[dispatch.ObserveAttempt][0], time.Minute)
 		require.Greater(t, len(m.observed[dispatch.ObserveRenewal]), 30)
 
 		_, err = d.Submit(t.Context(), jobOf("2", "a"))
@@ -82,18 +82,18 @@ func TestWork_CountsWhatItDoes(t *testing.T) {
 // Rule distributed/D1.
 func TestStretch_OfARunThatHasEndedTouchesNothing(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
-	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}})
+	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a"))}})
 	_, err := d.Submit(t.Context(), jobOf("1", "a"))
 	require.NoError(t, err)
-	_, err = d.Stretch(t.Context(), "1")
+	_, err = d.Execute(t.Context(), "1")
 	require.NoError(t, err)
 	before, _, err := store.Inspect(t.Context(), "1")
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			o, err := d.Stretch(context.Background(), "1")
-			if err != nil || o.Status != runs.Done || o.Result == nil {
+			o, err := d.Execute(context.Background(), "1")
+			if err != nil || o.Status != runs.Done || o.Message == nil {
 				t.Errorf("%+v, %v", o, err)
 			}
 		})

@@ -51,7 +51,7 @@ func TestPool_SharesSlotsFairlyBetweenTenants(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				return "worked", nil
 			}))
-			d, stop := working(t, checkpoint.Scope(store, name), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}},
+			d, stop := working(t, checkpoint.Scope(store, name), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}},
 				dispatch.WorkerConfig{Pool: pool})
 			defer stop()
 			dispatchers[name] = d

@@ -40,8 +40,8 @@ func BenchmarkStretch_BehindSteps(b *testing.B) {
 				ToolsConfig:   adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{step}}}})
 			require.NoError(b, err)
 			stretch := func(store runs.Store) {
-				d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
-				o, err := d.Stretch(b.Context(), "1")
+				d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
+				o, err := d.Execute(b.Context(), "1")
 				require.NoError(b, err)
 				require.Equal(b, runs.Done, o.Status, "%v", o.Err)
 			}

@@ -39,7 +39,7 @@ func TestStop_EndsACallThatIsUnderWay(t *testing.T) {
 				return "", ctx.Err()
 			}))
 			store := open()
-			worker, end := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}},
+			worker, end := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}},
 				dispatch.WorkerConfig{Poll: 10 * time.Millisecond})
 			defer end()
 			for who, d := range map[string]*dispatch.Dispatcher{"the worker": worker, "the same store": dispatch.New(store, dispatch.Config{}),

@@ -84,7 +84,7 @@ func workUntilKilled(t *testing.T, dir string) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 	ended := make(chan error, 1)
 	go func() { ended <- d.Work(ctx, dispatch.WorkerConfig{Poll: 50 * time.Millisecond}) }()
 	require.Eventually(t, func() bool {

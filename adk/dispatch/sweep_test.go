@@ -41,7 +41,7 @@ func TestWork_OneWorkerAtATimeRemovesOldEvents(t *testing.T) {
 		events := &sweptStore{Store: runlog.NewMemoryStore()}
 		store := checkpoint.NewMemoryStore()
 		agent := speaking(t, adktest.NewModel(t, adktest.Says("hello").Repeated()))
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}, Log: logOf(t, events)}
 		seldom := dispatch.WorkerConfig{Poll: 10 * time.Second} // for a week of polls
 		d, stop := working(t, store, conf, seldom)
 		for range 2 {
@@ -108,7 +108,7 @@ func TestSweep_ItsLeaseIsNoRunOfAnybodys(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, exists)
 		_, waited := d.Wait(t.Context(), own)
-		_, executed := d.Stretch(t.Context(), own)
+		_, executed := d.Execute(t.Context(), own)
 		for doing, err := range map[string]error{"wait": waited, "stretch": executed, "answer": d.Reply(t.Context(), own),
 			"stop": d.Stop(t.Context(), own, runs.StopRequest{}), "continue": d.Continue(t.Context(), own),
 			"fail": d.Fail(t.Context(), own, io.EOF)} {
@@ -140,7 +140,7 @@ func TestWork_KeepsEventsForAsLongAsTheStoreOfRunsSays(t *testing.T) {
 			events, store := runlog.NewMemoryStore(), checkpoint.NewMemoryStore()
 			store.Retention = runs.Retention{Done: -1, Events: 6 * time.Hour}
 			agent := speaking(t, adktest.NewModel(t, adktest.Says("hello")))
-			conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
+			conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}, Log: logOf(t, events)}
 			d, stop := working(t, checkpoint.Scope(store, "acme"), conf, dispatch.WorkerConfig{KeepEvents: keep})
 			defer stop()
 			_, err := d.Submit(t.Context(), jobOf("1", "a"))
@@ -176,11 +176,11 @@ func TestSweep_RemovesWhatIsKeptNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events, store := runlog.NewMemoryStore(), checkpoint.NewMemoryStore()
 		agent := speaking(t, adktest.NewModel(t, adktest.Says("hello")))
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}, Log: logOf(t, events)}
 		d := dispatch.New(store, conf)
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		_, err = d.Stretch(t.Context(), "1")
+		_, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		synctest.Wait() // until it is recorded
 		left := func() (count, logs int) {

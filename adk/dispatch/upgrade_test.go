@@ -32,8 +32,8 @@ func TestWork_LeavesWhatANewerReleaseHasWrittenToOthers(t *testing.T) {
 		_, err = store.Submit(t.Context(), "1", run)
 		require.NoError(t, err)
 
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}}
-		_, err = dispatch.New(store, conf).Stretch(t.Context(), "1")
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a"))}}
+		_, err = dispatch.New(store, conf).Execute(t.Context(), "1")
 		require.ErrorIs(t, err, runs.ErrNewerFormat)
 		var record *runs.DamageError
 		require.ErrorAs(t, err, &record)
@@ -67,18 +67,18 @@ func TestWork_KeepsAnswersOfTypesThatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		ask := toolNamed(t, "ask", func(ctx context.Context) (string, error) { return "", tool.Interrupt(ctx, "may I?") })
-		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", ask))}})
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a", ask))}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		o, err := d.Stretch(t.Context(), "1")
+		o, err := d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Waiting, o.Status)
-		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, urgent{Until: time.Now()})
+		answer, err := adk.EncodeAnswer(o.Questions[0].ID, urgent{Until: time.Now()})
 		require.NoError(t, err)
 		answer.Data = bytes.ReplaceAll(answer.Data, []byte("_weft_dispatch_test_urgent"), []byte("type_of_others"))
 		require.NoError(t, d.Reply(t.Context(), "1", answer))
 
-		_, err = d.Stretch(t.Context(), "1")
+		_, err = d.Execute(t.Context(), "1")
 		require.ErrorIs(t, err, runs.ErrUnknownType)
 		lease, err := store.Acquire(t.Context(), "1", runs.LeaseRequest{})
 		require.NoError(t, err)
@@ -96,10 +96,10 @@ func TestWork_LeavesWhatItHasNoKeyForToOthers(t *testing.T) {
 	sealed := func(key string) runs.Store {
 		return checkpoint.Seal(plain, checkpoint.OneKey(key, bytes.Repeat([]byte{1}, 32)))
 	}
-	agents := dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}
+	agents := dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a"))}
 	_, err := dispatch.New(sealed("new"), dispatch.Config{}).Submit(t.Context(), jobOf("1", "a"))
 	require.NoError(t, err)
-	_, err = dispatch.New(sealed("old"), dispatch.Config{Agents: agents}).Stretch(t.Context(), "1")
+	_, err = dispatch.New(sealed("old"), dispatch.Config{Agents: agents}).Execute(t.Context(), "1")
 	require.ErrorIs(t, err, checkpoint.ErrNoKey)
 	require.ErrorContains(t, err, `"new"`)
 	info, _, err := plain.Inspect(t.Context(), "1")

@@ -145,18 +145,18 @@ func changed(t *testing.T, kind, other string, now []string, dies bool, fails st
 		for i, name := range names {
 			agents[i] = p.agent(name)
 		}
-		return dispatch.New(p.store, dispatch.Config{Agents: dispatch.Agents{"w": dispatch.Runs(workflowOf(t, kind, agents...))}})
+		return dispatch.New(p.store, dispatch.Config{Agents: dispatch.Agents{"w": dispatch.RunnerOf(workflowOf(t, kind, agents...))}})
 	}
 	d := process(kind, "A", "B")
 	_, err := d.Submit(t.Context(), jobOf("1", "w"))
 	require.NoError(t, err)
-	o, err := d.Stretch(t.Context(), "1")
+	o, err := d.Execute(t.Context(), "1")
 	if dies {
 		require.ErrorIs(t, err, runs.ErrLeaseLost)
 	} else {
 		require.NoError(t, err)
-		require.Len(t, o.Waiting, 1)
-		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "yes")
+		require.Len(t, o.Questions, 1)
+		answer, err := adk.EncodeAnswer(o.Questions[0].ID, "yes")
 		require.NoError(t, err)
 		require.NoError(t, d.Reply(t.Context(), "1", answer))
 	}
@@ -165,7 +165,7 @@ func changed(t *testing.T, kind, other string, now []string, dies bool, fails st
 	if other == "" {
 		other = kind
 	}
-	o, err = process(other, now...).Stretch(t.Context(), "1")
+	o, err = process(other, now...).Execute(t.Context(), "1")
 	require.NoError(t, err)
 	if fails != "" {
 		require.Equal(t, runs.Failed, o.Status)
@@ -173,8 +173,8 @@ func changed(t *testing.T, kind, other string, now []string, dies bool, fails st
 		require.Equal(t, before, p.payments(), "no agent pays if the run cannot continue")
 		return
 	}
-	require.Equal(t, runs.Done, o.Status, "%v %v", o.Err, o.Waiting)
-	require.Contains(t, o.Result.Content, "done")
+	require.Equal(t, runs.Done, o.Status, "%v %v", o.Err, o.Questions)
+	require.Contains(t, o.Message.Content, "done")
 	after := p.payments()
 	require.Equal(t, 1, after["B"])
 	payments := 1

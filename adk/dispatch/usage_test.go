@@ -78,7 +78,7 @@ func TestUsage_IsThatOfAllStretches(t *testing.T) {
 					ToolsConfig: adktest.Tools(again{fail.(tool.InvokableTool)}, ask)})
 				require.NoError(t, err)
 				store := checkpoint.NewMemoryStore()
-				conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, nil),
+				conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}, Log: logOf(t, nil),
 					Retry: func(error, int) (time.Duration, bool) { return time.Minute, true }}
 				d, stop := working(t, store, conf, dispatch.WorkerConfig{})
 				defer stop()
@@ -95,7 +95,7 @@ func TestUsage_IsThatOfAllStretches(t *testing.T) {
 				conf.Log = logOf(t, nil)
 				d, stop = working(t, store, conf, dispatch.WorkerConfig{})
 				defer stop()
-				said, err := adk.EncodeAnswer(o.Waiting[0].ID, "you may")
+				said, err := adk.EncodeAnswer(o.Questions[0].ID, "you may")
 				require.NoError(t, err)
 				require.NoError(t, d.Reply(t.Context(), "1", said))
 				waitFor(t, d, "1", runs.Done)
@@ -126,7 +126,7 @@ func TestUsage_OfAProcessThatDiedIsThatOfItsEvents(t *testing.T) {
 			agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Description: "a", Model: answer,
 				ToolsConfig: adktest.Tools(look)})
 			require.NoError(t, err)
-			return dispatch.Agents{"a": dispatch.Runs(agent)}
+			return dispatch.Agents{"a": dispatch.RunnerOf(agent)}
 		}
 		first := agentOf(func(ctx context.Context, history []*schema.Message) (*schema.Message, error) {
 			if len(history) == 1 {

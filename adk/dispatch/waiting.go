@@ -52,7 +52,7 @@ func SleepFor(ctx context.Context, d time.Duration) error {
 }
 
 // TypedChildRun is the Info of an interrupt that a run of its own answers: the job is submitted in the step in which
-// the run begins to wait, and its [ChildOutcome] is the answer, in the step in which it ends. Without a Job.ID it has
+// the run begins to wait, and its [ChildResult] is the answer, in the step in which it ends. Without a Job.ID it has
 // one made of the run's and the interrupt's.
 type TypedChildRun[M adk.MessageType] struct{ Job TypedJob[M] }
 
@@ -80,8 +80,8 @@ type childInfo struct {
 	Agent string `json:"agent"`
 }
 
-// ChildOutcome is the answer to a [TypedChildRun].
-type ChildOutcome struct {
+// ChildResult is the answer to a [TypedChildRun].
+type ChildResult struct {
 	// Message is the last message of the run: a *schema.Message or *schema.AgenticMessage, nil if there was none.
 	Message any
 	// Err is the text of the error of a run that failed, "" for others.
@@ -91,7 +91,7 @@ type ChildOutcome struct {
 func init() {
 	schema.RegisterName[*Sleep]("_weft_dispatch_sleep")
 	schema.RegisterName[*time.Time]("_weft_dispatch_time")
-	schema.RegisterName[*ChildOutcome]("_weft_dispatch_child_outcome")
+	schema.RegisterName[*ChildResult]("_weft_dispatch_child_outcome")
 	schema.RegisterName[*Webhook]("_weft_dispatch_webhook")
 }
 
@@ -113,7 +113,7 @@ func (a *agentRun) Info(context.Context) (*schema.ToolInfo, error) {
 func (a *agentRun) Idempotent() bool { return true }
 
 func (a *agentRun) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
-	if _, answered, outcome := tool.GetResumeContext[*ChildOutcome](ctx); answered {
+	if _, answered, outcome := tool.GetResumeContext[*ChildResult](ctx); answered {
 		if outcome.Err != "" {
 			return "", fmt.Errorf("agent %q failed: %s", a.agent, outcome.Err)
 		}
@@ -253,7 +253,7 @@ func (d *TypedDispatcher[M]) dueTargets(
 }
 
 // waitedFor reports whether the run waited for another one when the stretch began.
-func (h *heldLease[M]) waitedFor(id string) bool {
+func (h *attempt[M]) waitedFor(id string) bool {
 	return slices.ContainsFunc(h.info.Waiting, func(p runs.Question) bool {
 		var child childInfo
 		return p.Kind == adk.QuestionRun && json.Unmarshal(p.Info, &child) == nil && child.Run == id
@@ -261,7 +261,7 @@ func (h *heldLease[M]) waitedFor(id string) bool {
 }
 
 // endedChild returns the outcome of a run that is waited for, nil while it has not ended.
-func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p runs.Question) (*ChildOutcome, error) {
+func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p runs.Question) (*ChildResult, error) {
 	var child childInfo
 	if json.Unmarshal(p.Info, &child) != nil || child.Run == "" {
 		return nil, nil
@@ -271,7 +271,7 @@ func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p runs.Question) (*
 	case err != nil:
 		return nil, err
 	case !exists:
-		return &ChildOutcome{Err: "it was removed before it ended"}, nil
+		return &ChildResult{Err: "it was removed before it ended"}, nil
 	case info.Status != runs.Done && info.Status != runs.Failed:
 		return nil, nil
 	}
@@ -279,7 +279,7 @@ func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p runs.Question) (*
 	if err != nil {
 		return nil, err
 	}
-	answer := &ChildOutcome{Message: o.Result}
+	answer := &ChildResult{Message: o.Message}
 	if o.Err != nil {
 		answer.Err = o.Err.Error()
 	}

@@ -31,12 +31,12 @@ func TestSleepFor_NeedsNoWorker(t *testing.T) {
 			}
 			return "slept", nil
 		}))
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}
 		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		o := waitFor(t, d, "1", runs.Waiting)
-		require.Equal(t, adk.QuestionTimer, o.Waiting[0].Kind)
+		require.Equal(t, adk.QuestionTimer, o.Questions[0].Kind)
 		stop()
 		time.Sleep(71 * time.Hour)
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
@@ -44,7 +44,7 @@ func TestSleepFor_NeedsNoWorker(t *testing.T) {
 		time.Sleep(59 * time.Minute)
 		waitFor(t, d, "1", runs.Waiting)
 		time.Sleep(2 * time.Minute)
-		require.Equal(t, "done: slept", waitFor(t, d, "1", runs.Done).Result.Content)
+		require.Equal(t, "done: slept", waitFor(t, d, "1", runs.Done).Message.Content)
 	})
 }
 
@@ -60,8 +60,8 @@ func TestAsRun_TheCallIsARunOfItsOwn(t *testing.T) {
 		failing := agentOf(t, "failing", toolNamed(t, "work", func(context.Context) (string, error) { return "", errors.New("no luck") }))
 		parent := agentOf(t, "parent", dispatch.AsRun("child", "works"))
 		other := agentOf(t, "other", dispatch.AsRun("failing", "fails"))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
-			"child": dispatch.Runs(child), "failing": dispatch.Runs(failing), "other": dispatch.Runs(other)}}, dispatch.WorkerConfig{Slots: 1})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.RunnerOf(parent),
+			"child": dispatch.RunnerOf(child), "failing": dispatch.RunnerOf(failing), "other": dispatch.RunnerOf(other)}}, dispatch.WorkerConfig{Slots: 1})
 		defer stop()
 		for _, id := range []string{"parent", "other"} {
 			_, err := d.Submit(t.Context(), jobOf(id, id))
@@ -80,7 +80,7 @@ func TestAsRun_TheCallIsARunOfItsOwn(t *testing.T) {
 		}
 		require.Equal(t, 1, children)
 		time.Sleep(time.Hour)
-		require.Equal(t, "done: done: worked", waitFor(t, d, "parent", runs.Done).Result.Content)
+		require.Equal(t, "done: done: worked", waitFor(t, d, "parent", runs.Done).Message.Content)
 		require.ErrorContains(t, waitFor(t, d, "other", runs.Failed).Err, `agent "failing" failed: `)
 	})
 }
@@ -98,8 +98,8 @@ func TestAsRun_StoppingAndRemovingARunDoesSoWithItsChildren(t *testing.T) {
 		}
 		child := agentOf(t, "child", toolNamed(t, "one", slow), toolNamed(t, "two", slow))
 		parent := agentOf(t, "parent", dispatch.AsRun("child", "works"))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
-			"child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.RunnerOf(parent),
+			"child": dispatch.RunnerOf(child)}}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
 		require.NoError(t, err)
@@ -130,8 +130,8 @@ func TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten(t *testing.T) 
 			return "worked", nil
 		}))
 		parent := agentOf(t, "parent", dispatch.AsRun("child", "works"))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
-			"child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.RunnerOf(parent),
+			"child": dispatch.RunnerOf(child)}}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten(t *testing.T) 
 		time.Sleep(2 * time.Minute)
 		waitFor(t, d, "1", runs.Paused)
 		require.NoError(t, d.Continue(t.Context(), "1"))
-		require.Equal(t, "done: done: worked", waitFor(t, d, "1", runs.Done).Result.Content)
+		require.Equal(t, "done: done: worked", waitFor(t, d, "1", runs.Done).Message.Content)
 	})
 }
 
@@ -150,13 +150,13 @@ func TestChildRun_OneThatHasEndedBeforeAnswersAtOnce(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		child := agentOf(t, "child", toolNamed(t, "one", func(context.Context) (string, error) { return "worked", nil }))
 		parent := agentOf(t, "parent", toolNamed(t, "delegate", func(ctx context.Context) (string, error) {
-			if _, ok, outcome := tool.GetResumeContext[*dispatch.ChildOutcome](ctx); ok {
+			if _, ok, outcome := tool.GetResumeContext[*dispatch.ChildResult](ctx); ok {
 				return outcome.Message.(*schema.Message).Content, nil
 			}
 			return "", tool.Interrupt(ctx, &dispatch.ChildRun{Job: jobOf("shared", "child")})
 		}))
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
-			"child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.RunnerOf(parent),
+			"child": dispatch.RunnerOf(child)}}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("shared", "child"))
 		require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestChildRun_OneThatHasEndedBeforeAnswersAtOnce(t *testing.T) {
 				o, err := d.Wait(t.Context(), fmt.Sprint(i))
 				require.NoError(t, err)
 				if o.Status == runs.Done {
-					require.Equal(t, "done: done: worked", o.Result.Content)
+					require.Equal(t, "done: done: worked", o.Message.Content)
 					break
 				}
 				time.Sleep(100 * time.Millisecond)
@@ -186,7 +186,7 @@ func TestChildRun_OneThatHasEndedBeforeAnswersAtOnce(t *testing.T) {
 func TestAsRun_RunsThatWaitForEachOtherHaveALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recursive := agentOf(t, "a", dispatch.AsRun("a", "does the same"))
-		d, stop := working(t, checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(recursive)}},
+		d, stop := working(t, checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(recursive)}},
 			dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
@@ -213,7 +213,7 @@ func TestNewWebhook_IsAnsweredByWhoeverHasTheToken(t *testing.T) {
 			token.Store(hook.Token)
 			return "", tool.Interrupt(ctx, hook)
 		}))
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Secret: []byte("sixteen bytes or more")}
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}, Secret: []byte("sixteen bytes or more")}
 		d, stop := working(t, checkpoint.NewMemoryStore(), conf, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
@@ -222,11 +222,11 @@ func TestNewWebhook_IsAnsweredByWhoeverHasTheToken(t *testing.T) {
 		good := token.Load().(string)
 		text, signature, _ := strings.Cut(good, ".")
 		for _, bad := range []string{"", ".", "x", text, text + "." + signature + "x", text + "x." + signature} {
-			require.ErrorIs(t, d.AnswerWebhook(t.Context(), bad, []byte(`{"Text":"x"}`)), dispatch.ErrBadToken, bad)
+			require.ErrorIs(t, d.ReplyWebhook(t.Context(), bad, []byte(`{"Text":"x"}`)), dispatch.ErrBadToken, bad)
 		}
-		require.ErrorContains(t, d.AnswerWebhook(t.Context(), good, []byte(`{`)), "no JSON")
-		require.NoError(t, d.AnswerWebhook(t.Context(), good, []byte(`{"Text":"it is there"}`)))
-		require.Equal(t, "done: it is there", waitFor(t, d, "1", runs.Done).Result.Content)
-		require.ErrorIs(t, d.AnswerWebhook(t.Context(), good, []byte(`{"Text":"again"}`)), runs.ErrNotWaiting)
+		require.ErrorContains(t, d.ReplyWebhook(t.Context(), good, []byte(`{`)), "no JSON")
+		require.NoError(t, d.ReplyWebhook(t.Context(), good, []byte(`{"Text":"it is there"}`)))
+		require.Equal(t, "done: it is there", waitFor(t, d, "1", runs.Done).Message.Content)
+		require.ErrorIs(t, d.ReplyWebhook(t.Context(), good, []byte(`{"Text":"again"}`)), runs.ErrNotWaiting)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// Webhook is the Info of an interrupt that another program answers, with [TypedDispatcher.AnswerWebhook].
+// Webhook is the Info of an interrupt that another program answers, with [TypedDispatcher.ReplyWebhook].
 type Webhook struct {
 	// Token names the question, and proves that its holder was given it.
 	Token string `json:"token"`
@@ -78,19 +78,19 @@ var errNoWebhookSecret = errors.New("webhooks need Config.Secret, of at least 16
 // ErrBadToken says that a token was not made by this application.
 var ErrBadToken = errors.New("the token of the webhook is not valid")
 
-// AnswerWebhook answers the question that a token names with JSON, which the tool gets decoded into the type that it
+// ReplyWebhook answers the question that a token names with JSON, which the tool gets decoded into the type that it
 // asks for. It fails with [ErrBadToken], or as [TypedDispatcher.Answer] does.
-func (d *TypedDispatcher[M]) AnswerWebhook(ctx context.Context, token string, answer json.RawMessage) error {
-	id, encoded, err := d.WebhookAnswer(ctx, token, answer)
+func (d *TypedDispatcher[M]) ReplyWebhook(ctx context.Context, token string, answer json.RawMessage) error {
+	id, encoded, err := d.WebhookReply(ctx, token, answer)
 	if err != nil {
 		return err
 	}
 	return d.Reply(ctx, id, encoded)
 }
 
-// WebhookAnswer makes the answer to the question that a token names, for a [Front] of another engine, and returns the
+// WebhookReply makes the answer to the question that a token names, for a [Client] of another engine, and returns the
 // ID of the run. It changes nothing.
-func (d *TypedDispatcher[M]) WebhookAnswer(
+func (d *TypedDispatcher[M]) WebhookReply(
 	ctx context.Context, token string, answer json.RawMessage,
 ) (id string, encoded runs.Reply, err error) {
 	if len(d.conf.Secret) < 16 {

@@ -256,9 +256,9 @@ func (w *worker[M]) execute(ctx context.Context, lease *takenLease) {
 			w.d.warn(ctx, "a run was broken off", "run", info.ID, "error", fmt.Sprint("panic: ", v))
 		}
 	}()
-	o, err := w.d.execute(ctx, lease, stretchOptions{drain: w.drain})
+	o, err := w.d.execute(ctx, lease, executeOptions{drain: w.drain})
 	switch {
-	case errors.Is(err, ErrNotMine):
+	case errors.Is(err, ErrWrongWorker):
 	case err != nil:
 		w.d.warn(ctx, "a run was broken off; whoever takes it continues", "run", info.ID, "agent", info.Agent, "error", err)
 	case o.Status == runs.Failed:

@@ -58,7 +58,7 @@ func working(t testing.TB, turns, calls int) *adk.Runner {
 func recorded(t testing.TB, runner *adk.Runner) float64 {
 	log := runlog.New(runlog.Config{Linger: -1})
 	defer func() { require.NoError(t, log.Close(context.WithoutCancel(t.Context()))) }()
-	on := testing.AllocsPerRun(50, func() { finish(t, runner, runlog.Observe(log, runlog.RunInfo{ID: "run"})...) })
+	on := testing.AllocsPerRun(50, func() { finish(t, runner, runlog.Observe(log, runlog.About{ID: "run"})...) })
 	return on - testing.AllocsPerRun(50, func() { finish(t, runner) })
 }
 
@@ -134,7 +134,7 @@ func TestObserve_TakesLittleTime(t *testing.T) {
 			ratio := func() float64 { return float64(on) / float64(off) }
 			for i := 0; i < 20 || i < 100 && ratio() > goal || i < 1000 && ratio() > most; i++ {
 				off = min(off, round(func() []adk.AgentRunOption { return nil }))
-				on = min(on, round(func() []adk.AgentRunOption { return runlog.Observe(log, runlog.RunInfo{ID: "run"}) }))
+				on = min(on, round(func() []adk.AgentRunOption { return runlog.Observe(log, runlog.About{ID: "run"}) }))
 			}
 			t.Logf("1,000 chunks: %s unrecorded, %s recorded: %.2f times", off, on, ratio())
 			require.LessOrEqual(t, ratio(), most)
@@ -175,7 +175,7 @@ func watched(t *testing.T, many int) (bytes, goroutines int64, took time.Duratio
 	bytes, goroutines = usage()-before, int64(runtime.NumGoroutine()-goroutinesBefore-readers)
 	begin := time.Now()
 	for i := range many {
-		finish(t, runner, runlog.Observe(log, runlog.RunInfo{ID: fmt.Sprint("run", i)})...)
+		finish(t, runner, runlog.Observe(log, runlog.About{ID: fmt.Sprint("run", i)})...)
 	}
 	took = time.Since(begin) / time.Duration(many)
 	all.Wait()

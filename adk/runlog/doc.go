@@ -5,7 +5,7 @@
 // they come, questions, usage, the end. Options of a run have it recorded:
 //
 //	log := runlog.New(runlog.Config{})
-//	events := runner.Query(ctx, "What is the weather?", runlog.Observe(log, runlog.RunInfo{ID: "r-1"})...)
+//	events := runner.Query(ctx, "What is the weather?", runlog.Observe(log, runlog.About{ID: "r-1"})...)
 //
 // and any number of readers follow it, each at its own pace:
 //

@@ -43,14 +43,14 @@ type Config struct {
 	Price Price
 	// Ended is given the end of each stretch of a run that this process has recorded, such as to log it: a run that waits
 	// has ended one. It is called in the goroutine of the run, which waits for it; a panic is logged. The default is nil.
-	Ended func(Stretch)
+	Ended func(Attempt)
 	// Logger gets, at level Warn, that a store fails. The default is nil.
 	Logger *slog.Logger
 }
 
-// Stretch is a part of a run, from where it begins or continues to where it ends or waits, for [Config].Ended.
-type Stretch struct {
-	Run RunInfo
+// Attempt is a part of a run, from where it begins or continues to where it ends or waits, for [Config].Ended.
+type Attempt struct {
+	Run About
 	// Agent is the outermost one, and Took how long it was executed.
 	Agent string
 	Took  time.Duration

@@ -40,7 +40,7 @@ func finish(t testing.TB, r *adk.Runner, opts ...adk.AgentRunOption) {
 // Rule runlog/E5.
 func TestLog_AReaderThatHasMissedEverythingGetsTheEnd(t *testing.T) {
 	log := runlog.New(runlog.Config{})
-	finish(t, talking(t, 5), runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+	finish(t, talking(t, 5), runlog.Observe(log, runlog.About{ID: "run"})...)
 	for _, after := range []runlog.Cursor{{Token: 99, Seq: 1}, {Seq: 1 << 40}} {
 		var types []runlog.Type
 		var at runlog.Cursor
@@ -58,7 +58,7 @@ func TestLog_AReaderThatHasMissedEverythingGetsTheEnd(t *testing.T) {
 func TestLog_DropsDeltasFirst(t *testing.T) {
 	log := runlog.New(runlog.Config{MaxEvents: 100})
 	for range 3 {
-		finish(t, talking(t, 250), runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+		finish(t, talking(t, 250), runlog.Observe(log, runlog.About{ID: "run"})...)
 	}
 	var got []runlog.Event
 	var last uint64
@@ -85,7 +85,7 @@ func TestLog_DropsDeltasFirst(t *testing.T) {
 func TestLog_ForgetsARunAfterItLingered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := runlog.New(runlog.Config{Linger: time.Minute})
-		finish(t, talking(t, 2), runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+		finish(t, talking(t, 2), runlog.Observe(log, runlog.About{ID: "run"})...)
 		time.Sleep(59 * time.Second)
 		require.NotEmpty(t, eventsOf(t, log))
 		time.Sleep(2 * time.Second)
@@ -129,7 +129,7 @@ func TestLog_HasAnyNumberOfReaders(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	finish(t, talking(t, 5000), runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+	finish(t, talking(t, 5000), runlog.Observe(log, runlog.About{ID: "run"})...)
 	ready.Wait()
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -168,7 +168,7 @@ func TestLog_StoresWhatThePolicyLeaves(t *testing.T) {
 		m.UserInputMultiContent = []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeImageURL,
 			Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &image, MIMEType: "image/png"}}}}
 		runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent})
-		for e := range runner.Run(t.Context(), []adk.Message{m}, runlog.Observe(log, runlog.RunInfo{ID: "run"})...).All() {
+		for e := range runner.Run(t.Context(), []adk.Message{m}, runlog.Observe(log, runlog.About{ID: "run"})...).All() {
 			require.NoError(t, e.Err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestLog_JoinsDeltas(t *testing.T) {
 			text := slices.Repeat([]string{"word "}, 1000)
 			runner := adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true, Agent: agentOf(t, adk.ChatModelAgentConfig{
 				Model: adktest.NewModel(t, adktest.Streams(text...).Every(time.Millisecond))})})
-			finish(t, runner, runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+			finish(t, runner, runlog.Observe(log, runlog.About{ID: "run"})...)
 		})
 		require.Less(t, len(lines), 40)
 		require.Greater(t, len(lines), 20)
@@ -227,7 +227,7 @@ func TestLog_RemovesRuns(t *testing.T) {
 	store := runlog.NewMemoryStore()
 	log := runlog.New(runlog.Config{Store: store})
 	for _, run := range []string{"a", "b"} {
-		finish(t, talking(t, 2), runlog.Observe(log, runlog.RunInfo{ID: run})...)
+		finish(t, talking(t, 2), runlog.Observe(log, runlog.About{ID: run})...)
 	}
 	waiting := said(1, "still here")
 	waiting.Run = "c"
@@ -253,7 +253,7 @@ func TestLog_RemovesRuns(t *testing.T) {
 func TestLog_IsOfNoUseWhenItIsClosed(t *testing.T) {
 	log := runlog.New(runlog.Config{})
 	require.NoError(t, log.Close(t.Context()))
-	finish(t, talking(t, 2), runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+	finish(t, talking(t, 2), runlog.Observe(log, runlog.About{ID: "run"})...)
 	for e, err := range log.Events(t.Context(), "run", runlog.Cursor{}) {
 		t.Errorf("a log that is closed has %v, %v", e, err)
 	}
@@ -284,7 +284,7 @@ func BenchmarkObserve(b *testing.B) {
 			for b.Loop() {
 				var opts []adk.AgentRunOption
 				if recorded {
-					opts = runlog.Observe(log, runlog.RunInfo{ID: "run"})
+					opts = runlog.Observe(log, runlog.About{ID: "run"})
 				}
 				finish(b, runner, opts...)
 			}
@@ -304,7 +304,7 @@ func BenchmarkObserve_ACallOfAModel(b *testing.B) {
 			for b.Loop() {
 				var opts []adk.AgentRunOption
 				if recorded {
-					opts = runlog.Observe(log, runlog.RunInfo{ID: "run"})
+					opts = runlog.Observe(log, runlog.About{ID: "run"})
 				}
 				finish(b, runner, opts...)
 			}

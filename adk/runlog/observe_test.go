@@ -43,7 +43,7 @@ func record(t *testing.T, conf adk.RunnerConfig, opts ...adk.AgentRunOption) []r
 	log := runlog.New(runlog.Config{})
 	defer func() { require.NoError(t, log.Close(context.WithoutCancel(t.Context()))) }()
 	runner := adk.NewRunner(t.Context(), conf)
-	opts = append(opts, runlog.Observe(log, runlog.RunInfo{ID: "run", Labels: map[string]string{"who": "ana"}})...)
+	opts = append(opts, runlog.Observe(log, runlog.About{ID: "run", Labels: map[string]string{"who": "ana"}})...)
 	for e := range runner.Query(t.Context(), "What is the weather?", opts...).All() {
 		if e.Output != nil && e.Output.MessageOutput != nil {
 			_, _ = e.Output.MessageOutput.GetMessage()
@@ -117,13 +117,13 @@ func TestEvent_KeepsWhatItDoesNotKnow(t *testing.T) {
 // Rule runlog/RL4.
 // Who is given the ends of stretches is given each once, and cannot harm the run.
 func TestConfig_EndedIsGivenTheEndOfARun(t *testing.T) {
-	var ends []runlog.Stretch
-	log := runlog.New(runlog.Config{Ended: func(s runlog.Stretch) {
+	var ends []runlog.Attempt
+	log := runlog.New(runlog.Config{Ended: func(s runlog.Attempt) {
 		ends = append(ends, s)
 		panic("boom")
 	}})
 	defer func() { require.NoError(t, log.Close(t.Context())) }()
-	finish(t, talking(t, 5), runlog.Observe(log, runlog.RunInfo{ID: "r", Labels: map[string]string{"k": "v"}})...)
+	finish(t, talking(t, 5), runlog.Observe(log, runlog.About{ID: "r", Labels: map[string]string{"k": "v"}})...)
 	require.Len(t, ends, 1)
 	require.NotEmpty(t, ends[0].Agent)
 	require.Equal(t, "v", ends[0].Run.Labels["k"])
@@ -223,7 +223,7 @@ func TestObserve_ChangesNoEvents(t *testing.T) {
 		return all
 	}
 	log := runlog.New(runlog.Config{})
-	require.Equal(t, ask(), ask(runlog.Observe(log, runlog.RunInfo{ID: "run"})...))
+	require.Equal(t, ask(), ask(runlog.Observe(log, runlog.About{ID: "run"})...))
 	require.NoError(t, log.Close(t.Context()))
 }
 
@@ -232,7 +232,7 @@ func TestObserve_RecordsARunThatNobodyReads(t *testing.T) {
 	log := runlog.New(runlog.Config{})
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true, Agent: agentOf(t, adk.ChatModelAgentConfig{
 		Model: adktest.NewModel(t, adktest.Streams("a", "b"))})})
-	runner.Query(t.Context(), "Hello", runlog.Observe(log, runlog.RunInfo{ID: "run"})...).Close()
+	runner.Query(t.Context(), "Hello", runlog.Observe(log, runlog.About{ID: "run"})...).Close()
 	events := eventsOf(t, log)
 	require.Equal(t, "ab", runlog.Transcript[*schema.Message](events)[0].Content)
 	require.NoError(t, log.Close(t.Context()))

@@ -103,7 +103,7 @@ func TestObserve_RecordsWhatARunCosts(t *testing.T) {
 			log := runlog.New(runlog.Config{Price: c.price})
 			runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agentOf(t, adk.ChatModelAgentConfig{
 				Model: &answering{answers: c.answers}}, toolOf(t, "look", func(context.Context) (string, error) { return "", nil }))})
-			finish(t, runner, runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+			finish(t, runner, runlog.Observe(log, runlog.About{ID: "run"})...)
 			require.Equal(t, c.want, dataOf[runlog.RunEndData](eventsOf(t, log))[0].Cost)
 			require.NoError(t, log.Close(t.Context()))
 		})
@@ -154,7 +154,7 @@ func TestObserve_RecordsNodesIfItIsAskedTo(t *testing.T) {
 			runner := adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: streaming, Agent: agentOf(t,
 				adk.ChatModelAgentConfig{Model: adktest.NewModel(t, adktest.Calls(adktest.Call("graph", `{}`)), adktest.Says("done"))},
 				graphTool(t))})
-			finish(t, runner, runlog.Observe(log, runlog.RunInfo{ID: "run", Nodes: nodes})...)
+			finish(t, runner, runlog.Observe(log, runlog.About{ID: "run", Nodes: nodes})...)
 			all = eventsOf(t, log)
 			require.NoError(t, log.Close(t.Context()))
 			return all
@@ -199,7 +199,7 @@ func transcript(events []runlog.Event) (lines []string) {
 // Rule runlog/RL9.
 func TestLog_KeepsTheConversationWhenItDropsEvents(t *testing.T) {
 	log := runlog.New(runlog.Config{MaxEvents: 30})
-	finish(t, working(t, 20, 1), runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+	finish(t, working(t, 20, 1), runlog.Observe(log, runlog.About{ID: "run"})...)
 	events := eventsOf(t, log)
 	require.Contains(t, typesOf(events), "dropped")
 	require.Len(t, transcript(events), 41)

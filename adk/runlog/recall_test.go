@@ -111,7 +111,7 @@ func TestObserve_ContinuesTheRecordOfARunWhoseStoreWasSilent(t *testing.T) {
 		for _, ended := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, ended %t", answers, ended), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					runs, events := checkpoint.NewMemoryStore(), &silentStore{MemoryStore: runlog.NewMemoryStore()}
+					store, events := checkpoint.NewMemoryStore(), &silentStore{MemoryStore: runlog.NewMemoryStore()}
 					pay := toolOf(t, "pay", func(context.Context) (string, error) {
 						if answers == "in the run" {
 							events.silent.Store(false)
@@ -121,11 +121,11 @@ func TestObserve_ContinuesTheRecordOfARunWhoseStoreWasSilent(t *testing.T) {
 					})
 					model := adktest.NewModel(t, adktest.Calls(adktest.Call("pay", `{}`)), adktest.Says("Done."))
 					runner := func() *adk.Runner {
-						return adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true, CheckPointStore: runs,
+						return adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true, CheckPointStore: store,
 							Agent: agentOf(t, adk.ChatModelAgentConfig{Model: model,
 								Handlers: []adk.ChatModelAgentMiddleware{approves(t)}}, tool.BaseTool(pay))})
 					}
-					run := runlog.RunInfo{ID: "run"}
+					run := runlog.About{ID: "run"}
 					log := runlog.New(runlog.Config{Store: events})
 					for range runner().Query(t.Context(), "Pay!", append(runlog.Observe(log, run), adk.WithCheckPointID("run"))...).All() {
 					}
@@ -181,7 +181,7 @@ func TestObserve_GivesUpARecordWhoseStoreStaysSilent(t *testing.T) {
 			events := &silentStore{MemoryStore: runlog.NewMemoryStore()}
 			log := runlog.New(runlog.Config{Store: events})
 			events.silent.Store(true)
-			record := log.Record(runlog.RunInfo{ID: "run"}, 7)
+			record := log.Record(runlog.About{ID: "run"}, 7)
 			record.Finish(runlog.Done, nil)
 			if deleted {
 				require.NoError(t, log.Delete(t.Context(), "run"))
@@ -222,7 +222,7 @@ func TestObserve_ContinuesBehindDamagedEvents(t *testing.T) {
 	events := runlog.NewMemoryStore()
 	for token := range uint64(3) {
 		log := runlog.New(runlog.Config{Store: damagedFrom{events, 2}})
-		record := log.Record(runlog.RunInfo{ID: "run"}, token+1)
+		record := log.Record(runlog.About{ID: "run"}, token+1)
 		record.Finish(runlog.Failed, errors.New("no"))
 		require.NoError(t, log.Close(t.Context()))
 	}

@@ -91,7 +91,7 @@ const (
 type recorder struct {
 	log  *Log
 	book *book
-	opts RunInfo
+	opts About
 
 	mu    sync.Mutex // guards the fields below and all spans; it is taken before that of the book
 	phase recordPhase
@@ -142,8 +142,8 @@ const (
 // takes reports whether events are recorded.
 func (p recordPhase) takes() bool { return p == recordBegun || p == recordDeferred }
 
-// RunInfo says what is recorded about a run beside what happens in it.
-type RunInfo struct {
+// About says what is recorded about a run beside what happens in it.
+type About struct {
 	// ID is the ID of the run. It is required.
 	ID string
 	// Thread and Conversation are what the run belongs to.
@@ -158,7 +158,7 @@ type RunInfo struct {
 	TakenOver bool
 }
 
-func (l *Log) newRecorder(opts RunInfo) *recorder {
+func (l *Log) newRecorder(opts About) *recorder {
 	return &recorder{log: l, opts: opts, began: time.Now()}
 }
 
@@ -309,12 +309,12 @@ func (s *span) releaseBelow(all bool) {
 // run as it is: it continues elsewhere.
 func (r *recorder) finish(status Status, err error) {
 	if end := r.settle(status, err); end != nil && r.log.conf.Ended != nil {
-		r.log.ended(Stretch{Run: r.opts, Agent: r.agent, Took: time.Since(r.began), End: *end})
+		r.log.ended(Attempt{Run: r.opts, Agent: r.agent, Took: time.Since(r.began), End: *end})
 	}
 }
 
 // ended calls Config.Ended.
-func (l *Log) ended(s Stretch) {
+func (l *Log) ended(s Attempt) {
 	defer func() {
 		if v := recover(); v != nil && l.conf.Logger != nil {
 			l.conf.Logger.Warn("Config.Ended panicked", "run", s.Run.ID, "error", fmt.Sprint(v))

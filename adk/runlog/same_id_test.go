@@ -48,7 +48,7 @@ func approves(t *testing.T) adk.ChatModelAgentMiddleware {
 }
 
 // twoPayments is an answer whose two calls have one ID, whole or in chunks.
-func twoPayments(chunks bool) adktest.Reply {
+func twoPayments(chunks bool) adktest.Answer {
 	call := func(index int, to string) schema.ToolCall {
 		c := schema.ToolCall{ID: "c1", Type: "function", Function: schema.FunctionCall{Name: "pay", Arguments: `{"to":"` + to + `"}`}}
 		if chunks {
@@ -119,7 +119,7 @@ func TestObserve_TellsQuestionsAboutCallsWithOneIDApart(t *testing.T) {
 				return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, EnableStreaming: chunks, CheckPointStore: store})
 			}
 			log := runlog.New(runlog.Config{Store: events})
-			opts := append(runlog.Observe(log, runlog.RunInfo{ID: "run"}), adk.WithCheckPointID("run"))
+			opts := append(runlog.Observe(log, runlog.About{ID: "run"}), adk.WithCheckPointID("run"))
 			for range runner().Query(t.Context(), "Pay both!", opts...).All() {
 			}
 			points := pointsAsked(t, eventsOf(t, log))
@@ -128,7 +128,7 @@ func TestObserve_TellsQuestionsAboutCallsWithOneIDApart(t *testing.T) {
 
 			log = runlog.New(runlog.Config{Store: events})
 			resumed, err := runner().ResumeWithParams(t.Context(), "run", &adk.ResumeParams{Targets: points.approvals},
-				runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+				runlog.Observe(log, runlog.About{ID: "run"})...)
 			require.NoError(t, err)
 			for range resumed.All() {
 			}

@@ -30,7 +30,7 @@ func TestSeal_ShowsNothingOfWhatWasSaid(t *testing.T) {
 	r := adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true, Agent: agentOf(t, adk.ChatModelAgentConfig{
 		Instruction: canary, Model: adktest.NewModel(t, adktest.Calls(adktest.Call("look", `{"at":"`+canary+`"}`)), adktest.Streams(canary, " is it"))},
 		adktest.NewTool("look", adktest.Says(canary)))})
-	for e := range r.Query(t.Context(), "a "+canary, runlog.Observe(log, runlog.RunInfo{ID: "run", Labels: map[string]string{"k": canary}})...).All() {
+	for e := range r.Query(t.Context(), "a "+canary, runlog.Observe(log, runlog.About{ID: "run", Labels: map[string]string{"k": canary}})...).All() {
 		require.NoError(t, e.Err)
 	}
 	require.NoError(t, log.Close(t.Context()))

@@ -372,7 +372,7 @@ func (s *span) isInside(other *span) bool {
 // read.
 //
 // A run that is resumed is given the same ID: its record continues.
-func Observe(log *Log, run RunInfo) []adk.AgentRunOption {
+func Observe(log *Log, run About) []adk.AgentRunOption {
 	return (&Recorder{w: &runWitness{recorder: log.newRecorder(run)}}).options()
 }
 
@@ -387,7 +387,7 @@ type Recorder struct {
 // Record makes the recorder of a stretch. [Recorder.Finish] must be called at its end.
 //
 // token is the token of the lease of the run.
-func (l *Log) Record(run RunInfo, token uint64) *Recorder {
+func (l *Log) Record(run About, token uint64) *Recorder {
 	return &Recorder{w: &runWitness{recorder: l.newRecorder(run), settled: true}, token: token}
 }
 

@@ -29,7 +29,7 @@ func TestLog_StoresAnAnswerWhosePiecesItHasDropped(t *testing.T) {
 			model := pausing{worker{}, pieces}
 			r := adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true,
 				Agent: agentOf(t, adk.ChatModelAgentConfig{Model: model})})
-			finish(t, r, runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+			finish(t, r, runlog.Observe(log, runlog.About{ID: "run"})...)
 			require.NoError(t, log.Close(t.Context()))
 			var last runlog.Event
 			answer := ""
@@ -87,7 +87,7 @@ func TestLog_WhatIsDeletedDoesNotComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowAppends{runlog.NewMemoryStore(), time.Second}
 		log := runlog.New(runlog.Config{Store: store})
-		finish(t, talking(t, 5), runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+		finish(t, talking(t, 5), runlog.Observe(log, runlog.About{ID: "run"})...)
 		require.NoError(t, log.Delete(t.Context(), "run"))
 		time.Sleep(time.Minute)
 		_, exists, err := store.Inspect(t.Context(), "run")
@@ -118,12 +118,12 @@ func TestLog_StoresNoMediaOfAnyKindOfMessage(t *testing.T) {
 		Description: "a", Model: adktest.NewTypedModel[*schema.AgenticMessage](t, adktest.Says("a picture"))})
 	require.NoError(t, err)
 	for e := range adk.NewTypedRunner(adk.TypedRunnerConfig[*schema.AgenticMessage]{Agent: agentic}).Run(t.Context(),
-		[]*schema.AgenticMessage{image}, runlog.Observe(log, runlog.RunInfo{ID: "agentic"})...).All() {
+		[]*schema.AgenticMessage{image}, runlog.Observe(log, runlog.About{ID: "agentic"})...).All() {
 		require.NoError(t, e.Err)
 	}
 	r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agentOf(t, adk.ChatModelAgentConfig{
 		Model: adktest.NewModel(t, adktest.Says("a picture"))})})
-	for e := range r.Run(t.Context(), []adk.Message{chat}, runlog.Observe(log, runlog.RunInfo{ID: "chat"})...).All() {
+	for e := range r.Run(t.Context(), []adk.Message{chat}, runlog.Observe(log, runlog.About{ID: "chat"})...).All() {
 		require.NoError(t, e.Err)
 	}
 	require.NoError(t, log.Close(t.Context()))

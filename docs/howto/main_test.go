@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // answers is a model that gives these answers one after the other: a text, the pieces of one, calls, a message, or an
 // error.
 func answers(all ...any) weft.Model {
-	script := make([]adktest.Reply, len(all))
+	script := make([]adktest.Answer, len(all))
 	for i, a := range all {
 		switch a := a.(type) {
 		case string:

@@ -13,14 +13,14 @@ import (
 
 // Next says what a queue is to do after a stretch: to look at the run again after a while, if again is true, or nothing.
 // An error is the error of a stretch that was broken off, which the queue tries again in its own way.
-func Next(o dispatch.Outcome, err error) (after time.Duration, again bool, _ error) {
+func Next(o dispatch.Result, err error) (after time.Duration, again bool, _ error) {
 	var busy *runs.BusyError
 	switch {
 	case errors.Is(err, runs.ErrNotFound): // it has expired, or was removed
 		return 0, false, nil
 	case errors.As(err, &busy): // another worker has it, or another run of its key is in front
 		return min(max(time.Until(busy.Until), time.Second), time.Minute), true, nil
-	case errors.Is(err, dispatch.ErrNotMine):
+	case errors.Is(err, dispatch.ErrWrongWorker):
 		return 5 * time.Second, true, nil
 	case err != nil:
 		return 0, false, err

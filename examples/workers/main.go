@@ -155,8 +155,8 @@ func report(ctx context.Context, d *dispatch.Dispatcher, b *bank, count int, app
 	if err != nil {
 		return err
 	}
-	if example.Result != nil {
-		fmt.Println("The first one:", example.Result.Content)
+	if example.Message != nil {
+		fmt.Println("The first one:", example.Message.Content)
 	}
 	fmt.Printf("The bank refused %d requests of workers that had lost their run.\n", refused)
 	if err := errors.Join(wrong...); err != nil {

@@ -57,7 +57,7 @@ func work(where, bankURL string) error {
 		return err
 	}
 	d := dispatch.New(store, dispatch.Config{TTL: leaseTime, Agents: dispatch.Agents{
-		"desk": dispatch.Runs(desk), "courier": dispatch.Runs(courier)}})
+		"desk": dispatch.RunnerOf(desk), "courier": dispatch.RunnerOf(courier)}})
 	return d.Work(ctx, dispatch.WorkerConfig{Poll: 100 * time.Millisecond, DrainTimeout: 5 * time.Second})
 }
 

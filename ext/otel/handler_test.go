@@ -173,13 +173,13 @@ func (tel *telemetry) measured() map[string]float64 {
 	return out
 }
 
-func newAgent(t *testing.T, name string, tools []tool.BaseTool, script ...adktest.Reply) adk.Agent {
+func newAgent(t *testing.T, name string, tools []tool.BaseTool, script ...adktest.Answer) adk.Agent {
 	t.Helper()
 	return newModelAgent(t, adk.ChatModelAgentConfig{Name: name, ToolsConfig: adktest.Tools(tools...)}, script...)
 }
 
 // newModelAgent makes an agent of a scripted model, whose name is a if it has none.
-func newModelAgent(t *testing.T, conf adk.ChatModelAgentConfig, script ...adktest.Reply) adk.Agent {
+func newModelAgent(t *testing.T, conf adk.ChatModelAgentConfig, script ...adktest.Answer) adk.Agent {
 	t.Helper()
 	conf.Name = cmp.Or(conf.Name, "a")
 	conf.Description, conf.Instruction, conf.Model = conf.Name, "canary instruction", adktest.NewModel(t, script...)
@@ -435,7 +435,7 @@ func TestHandler_ARunThatIsResumedIsLinked(t *testing.T) {
 func TestHandler_AForkIsLinked(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	tel := newTelemetry(t, Config{})
-	runner := func(script ...adktest.Reply) *adk.Runner {
+	runner := func(script ...adktest.Answer) *adk.Runner {
 		return adk.NewRunner(t.Context(), adk.RunnerConfig{CheckPointStore: store, Durability: adk.EveryStep, KeepSteps: true,
 			Agent: newAgent(t, "a", []tool.BaseTool{newTool(t, "look", answers)}, script...)})
 	}
@@ -545,7 +545,7 @@ func TestHandler_GraphsAreWorkflows(t *testing.T) {
 }
 
 // metered is a reply with what a provider reports.
-func metered(text string, in, out int) adktest.Reply {
+func metered(text string, in, out int) adktest.Answer {
 	m := schema.AssistantMessage(text, nil)
 	m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", ID: "resp_1", Model: "m-2026", Provider: "openai",
 		Usage: &schema.TokenUsage{PromptTokens: in, CompletionTokens: out, TotalTokens: in + out,
@@ -591,7 +591,7 @@ func TestHandler_CostsOfAnAgentAreWholeOrAbsent(t *testing.T) {
 	}
 	retry := &adk.ModelRetryConfig{MaxRetries: 1, BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
 	for name, c := range map[string]struct {
-		first adktest.Reply
+		first adktest.Answer
 		want  string
 	}{
 		"one currency":  {metered("", 10, 1).Calling(adktest.Call("look", call)), "2USD"},

@@ -38,11 +38,11 @@ func TestWorkerProcess(t *testing.T) {
 	require.NoError(t, err)
 	tel := newTelemetry(t, Config{})
 	agent := newAgent(t, "desk", nil, adktest.Says("hi"))
-	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)},
+	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)},
 		Options: func(context.Context, runs.Info) ([]adk.AgentRunOption, error) {
 			return []adk.AgentRunOption{adk.WithCallbacks(tel.Handler)}, nil
 		}})
-	_, err = d.Stretch(t.Context(), os.Getenv(worked))
+	_, err = d.Execute(t.Context(), os.Getenv(worked))
 	require.NoError(t, err)
 	require.NoError(t, tel.Wait(t.Context()))
 	span := tel.span("invoke_agent desk")

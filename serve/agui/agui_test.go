@@ -38,7 +38,7 @@ func recordedRuns(t *testing.T) map[string][]runlog.Event {
 	require.NoError(t, err)
 	asking := look()
 	asking.Handlers = []adk.ChatModelAgentMiddleware{guard}
-	agent := func(name string, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) adk.Agent {
+	agent := func(name string, conf adk.ChatModelAgentConfig, replies ...adktest.Answer) adk.Agent {
 		conf.Name, conf.Description, conf.Model = name, "helps", adktest.NewModel(t, replies...)
 		made, err := adk.NewChatModelAgent(t.Context(), &conf)
 		require.NoError(t, err)
@@ -63,7 +63,7 @@ func recordedRuns(t *testing.T) map[string][]runlog.Event {
 	} {
 		log := runlog.New(runlog.Config{})
 		runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: true})
-		for e := range runner.Query(t.Context(), "Hi", runlog.Observe(log, runlog.RunInfo{ID: name})...).All() {
+		for e := range runner.Query(t.Context(), "Hi", runlog.Observe(log, runlog.About{ID: name})...).All() {
 			if e.Output != nil && e.Output.MessageOutput != nil && e.Output.MessageOutput.MessageStream != nil {
 				for {
 					if _, err := e.Output.MessageOutput.MessageStream.Recv(); err != nil {
@@ -123,7 +123,7 @@ func TestTranslator_RetractsWhatAnotherProcessSaysAgain(t *testing.T) {
 }
 
 // pageOf serves an agent, and returns how a page posts a body, which is answered with a status, and reads a path.
-func pageOf(t *testing.T, conf Config, agentConf adk.ChatModelAgentConfig, replies ...adktest.Reply) (
+func pageOf(t *testing.T, conf Config, agentConf adk.ChatModelAgentConfig, replies ...adktest.Answer) (
 	post func(status int, body string) string, get func(path string) (status int, body string),
 ) {
 	t.Helper()

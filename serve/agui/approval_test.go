@@ -28,7 +28,7 @@ type desk struct {
 	url string
 }
 
-func newDesk(t *testing.T, conf Config, more serve.Config, agent adk.ChatModelAgentConfig, replies ...adktest.Reply) *desk {
+func newDesk(t *testing.T, conf Config, more serve.Config, agent adk.ChatModelAgentConfig, replies ...adktest.Answer) *desk {
 	t.Helper()
 	agent.Name, agent.Description, agent.Model = "desk", "helps", adktest.NewModel(t, replies...)
 	made, err := adk.NewChatModelAgent(t.Context(), &agent)
@@ -205,11 +205,11 @@ func TestHandler_ApprovesWithOtherArguments(t *testing.T) {
 func TestHandler_ApprovesAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	stored := func() serve.Config {
-		runs, err := checkpoint.NewFileStore(dir + "/runs")
+		store, err := checkpoint.NewFileStore(dir + "/runs")
 		require.NoError(t, err)
 		events, err := runlog.NewFileStore(dir + "/events")
 		require.NoError(t, err)
-		return serve.Config{Store: runs, Events: events}
+		return serve.Config{Store: store, Events: events}
 	}
 	agent, pay := guarded(t)
 	before := newDesk(t, Config{}, stored(), agent, adktest.Streams("Wait.").Calling(adktest.Call("pay", `{"n":1}`)))

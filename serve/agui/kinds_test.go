@@ -17,8 +17,8 @@ import (
 // served the same way.
 // Rule serving/AG8.
 func TestHandler_ServesEachKindOfMessages(t *testing.T) {
-	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Reply) servetest.Desk) {
-		serving := func(replies ...adktest.Reply) (*desk, *adktest.Tool) {
+	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Answer) servetest.Desk) {
+		serving := func(replies ...adktest.Answer) (*desk, *adktest.Tool) {
 			s := makeDesk(replies...)
 			web := httptest.NewServer(Handler(s.Server, Config{Agent: "desk", TrustHistory: s.Agentic}))
 			t.Cleanup(func() { web.Close(); http.DefaultClient.CloseIdleConnections() })

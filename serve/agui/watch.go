@@ -134,7 +134,7 @@ func (h *handler) stream(
 			out.SendJSON(at.String(), "", e)
 		}
 	}
-	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, Behind: shown.behind, OnDisconnect: h.onDisconnect,
+	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, AfterToken: shown.behind, OnDisconnect: h.onDisconnect,
 		Translate: func(e *runlog.Event, frames *serve.Frames) {
 			out, at = frames, position{event: e.Cursor(), end: e.Type == runlog.RunEnd}
 			if e.Token > shown.behind {

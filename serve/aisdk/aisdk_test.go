@@ -18,7 +18,7 @@ import (
 )
 
 // recorded returns the events of a run of an agent.
-func recorded(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) (events []runlog.Event) {
+func recorded(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Answer) (events []runlog.Event) {
 	t.Helper()
 	conf.Name, conf.Description, conf.Model = "desk", "helps", adktest.NewModel(t, replies...)
 	agent, err := adk.NewChatModelAgent(t.Context(), &conf)
@@ -26,7 +26,7 @@ func recorded(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Re
 	log := runlog.New(runlog.Config{})
 	defer func() { require.NoError(t, log.Close(context.Background())) }()
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, EnableStreaming: true})
-	for e := range runner.Query(t.Context(), "Hi", runlog.Observe(log, runlog.RunInfo{ID: "r"})...).All() {
+	for e := range runner.Query(t.Context(), "Hi", runlog.Observe(log, runlog.About{ID: "r"})...).All() {
 		if e.Output != nil && e.Output.MessageOutput != nil && e.Output.MessageOutput.MessageStream != nil {
 			for {
 				if _, err := e.Output.MessageOutput.MessageStream.Recv(); err != nil {

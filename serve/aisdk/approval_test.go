@@ -30,13 +30,13 @@ func guarded(t *testing.T) (pay *adktest.Tool, post func(body string) []chunk) {
 }
 
 // pageOf serves an agent, and returns how a page posts a body: the chunks that it gets, none if it is refused.
-func pageOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) func(body string) []chunk {
+func pageOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Answer) func(body string) []chunk {
 	t.Helper()
 	return pageWith(t, Config{}, conf, replies...)
 }
 
 // pageWith is pageOf with a configuration of the handler.
-func pageWith(t *testing.T, page Config, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) func(body string) []chunk {
+func pageWith(t *testing.T, page Config, conf adk.ChatModelAgentConfig, replies ...adktest.Answer) func(body string) []chunk {
 	t.Helper()
 	conf.Name, conf.Description, conf.Model = "desk", "helps", adktest.NewModel(t, replies...)
 	agent, err := adk.NewChatModelAgent(t.Context(), &conf)

@@ -155,7 +155,7 @@ func (h *handler) stream(
 ) error {
 	var out *serve.Frames
 	t := newTranslator(run.ID, messageID, h.conf, func(c chunk) { out.SendJSON(out.ID(), "", c) })
-	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, Behind: behind, OnDisconnect: h.onDisconnect,
+	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, AfterToken: behind, OnDisconnect: h.onDisconnect,
 		Header: streamHeader,
 		Translate: func(e *runlog.Event, frames *serve.Frames) {
 			out = frames

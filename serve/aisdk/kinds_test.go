@@ -31,8 +31,8 @@ func find(chunks []chunk, kind string) (found []chunk) {
 // served the same way.
 // Rule serving/AS4.
 func TestHandler_ServesEachKindOfMessages(t *testing.T) {
-	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Reply) servetest.Desk) {
-		serving := func(replies ...adktest.Reply) (s servetest.Desk, url string) {
+	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Answer) servetest.Desk) {
+		serving := func(replies ...adktest.Answer) (s servetest.Desk, url string) {
 			s = makeDesk(replies...)
 			web := httptest.NewServer(Handler(s.Server, "desk", Config{TrustHistory: s.Agentic}))
 			t.Cleanup(func() { web.Close(); http.DefaultClient.CloseIdleConnections() })

@@ -208,7 +208,7 @@ func (h *handler) stream(
 	w http.ResponseWriter, r *http.Request, c *serve.Caller, run string, behind uint64, to writer, out **serve.Frames,
 ) error {
 	o := newOutline(to)
-	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run, OnDisconnect: serve.CancelAfter(0), Behind: behind,
+	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run, OnDisconnect: serve.CancelAfter(0), AfterToken: behind,
 		Translate: func(e *runlog.Event, frames *serve.Frames) {
 			if *out = frames; e.Token > behind {
 				o.add(e)

@@ -22,7 +22,7 @@ const sky = `{"type":"object","required":["sky"],"properties":{"sky":{"enum":["s
 func TestHandler_AnswersInTheFormatOfTheClient(t *testing.T) {
 	const chatFormat = `,"response_format":{"type":"json_schema","json_schema":{"name":"weather","strict":true,"schema":` + sky + `}}`
 	const format = `,"text":{"format":{"type":"json_schema","name":"weather","strict":true,"schema":` + sky + `}}`
-	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Reply) servetest.Desk) {
+	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Answer) servetest.Desk) {
 		serving := func() *api {
 			d := makeDesk(adktest.Streams("Let me ", "see.").Calling(adktest.Call("look", `{}`)), adktest.Says("It is sunny."),
 				adktest.Streams("```json\n", "{\"sky\": \"sun\"}\n```"))
@@ -73,7 +73,7 @@ func TestHandler_AnswersNothingThatIsNotOfTheFormat(t *testing.T) {
 	takes := []adk.ChatModelAgentMiddleware{serve.ClientFormats()}
 	direct := adktest.Tools(adktest.NewTool("look", adktest.Says("sunny").Repeated()))
 	direct.ReturnDirectly = map[string]bool{"look": true}
-	for name, replies := range map[string][]adktest.Reply{
+	for name, replies := range map[string][]adktest.Answer{
 		"never fits":      {adktest.Says("Sunny!").Repeated()},
 		"ended by a tool": {adktest.Streams("{}").Calling(adktest.Call("look", `{}`)).Repeated()},
 	} {
@@ -110,7 +110,7 @@ func TestHandler_TakesJSONObjectsAndRefusesFormatsThatThereAreNot(t *testing.T) 
 // A run that asks before it answers shows the question, and keeps to the format when it continues.
 // Rule serving/OA6.
 func TestResponses_KeepToTheFormatBehindAnApproval(t *testing.T) {
-	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Reply) servetest.Desk) {
+	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Answer) servetest.Desk) {
 		d := makeDesk(adktest.Calls(adktest.Call("pay", `{"n":1}`)), adktest.Says("Paid."), adktest.Says(`{"sky":"rain"}`))
 		web := httptest.NewServer(Handler(d.Server, Config{}))
 		defer func() { web.Close(); http.DefaultClient.CloseIdleConnections() }()

@@ -18,8 +18,8 @@ func TestHandler_AnswersAsInTheGoldenFiles(t *testing.T) {
 		return newAPI(t, Config{ShowWork: true}, serve.Config{}, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(look)},
 			adktest.Streams("Let me see.").Calling(adktest.Call("look", `{}`)), adktest.Streams("It is ", "sunny."))
 	}
-	asking := func(then ...adktest.Reply) *api {
-		return newAPI(t, Config{}, serve.Config{}, paying(t, nil), append([]adktest.Reply{adktest.Calls(adktest.Call("pay", `{"a":1}`))}, then...)...)
+	asking := func(then ...adktest.Answer) *api {
+		return newAPI(t, Config{}, serve.Config{}, paying(t, nil), append([]adktest.Answer{adktest.Calls(adktest.Call("pay", `{"a":1}`))}, then...)...)
 	}
 	const responses, chats = "/v1/responses", "/v1/chat/completions"
 	input := `{"model":"desk","input":"Hi"`

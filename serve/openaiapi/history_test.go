@@ -142,7 +142,7 @@ func TestResponses_AskInWordsWhoTakesNoApprovals(t *testing.T) {
 		{"", "[]", "mcp_approval_request"}, {"Agents/JavaScript 0.20.0", "[]", "message"},
 		{"Agents/JavaScript 0.20.0", `[{"type":"mcp","server_label":"weft","server_url":"https://example.com"}]`, "mcp_approval_request"},
 	} {
-		replies := []adktest.Reply{adktest.Calls(adktest.Call("pay", `{"a":1}`))}
+		replies := []adktest.Answer{adktest.Calls(adktest.Call("pay", `{"a":1}`))}
 		if c.kind != "message" {
 			replies = append(replies, adktest.Says("Done."))
 		}

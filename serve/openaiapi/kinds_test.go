@@ -17,15 +17,15 @@ import (
 // Agents on ordinary messages and on agentic ones are served the same way.
 // Rule serving/OA5.
 func TestHandler_ServesEachKindOfMessages(t *testing.T) {
-	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Reply) servetest.Desk) {
-		serving := func(replies ...adktest.Reply) (*api, servetest.Desk) {
+	servetest.EachKind(t, func(t *testing.T, makeDesk func(replies ...adktest.Answer) servetest.Desk) {
+		serving := func(replies ...adktest.Answer) (*api, servetest.Desk) {
 			d := makeDesk(replies...)
 			web := httptest.NewServer(Handler(d.Server, Config{}))
 			t.Cleanup(func() { web.Close(); http.DefaultClient.CloseIdleConnections() })
 			return &api{t, d.Server, web.URL}, d
 		}
 		t.Run("text and tools", func(t *testing.T) {
-			replies := []adktest.Reply{adktest.Streams("Let me ", "see.").Calling(adktest.Call("look", `{}`)), adktest.Streams("Sun", "ny.")}
+			replies := []adktest.Answer{adktest.Streams("Let me ", "see.").Calling(adktest.Call("look", `{}`)), adktest.Streams("Sun", "ny.")}
 			a, _ := serving(replies...)
 			require.Equal(t, "Let me see.\n\nSunny.", a.chat(200, ask+`}`).Choices[0].Message.Content)
 			a, _ = serving(replies...)
@@ -42,7 +42,7 @@ func TestHandler_ServesEachKindOfMessages(t *testing.T) {
 			})
 		}
 		t.Run("tool of the client", func(t *testing.T) {
-			replies := []adktest.Reply{adktest.Calls(adktest.Call("locate", `{"q":"x"}`)), adktest.Says("Lisbon.").SeeingLast("tool locate#call_1: here")}
+			replies := []adktest.Answer{adktest.Calls(adktest.Call("locate", `{"q":"x"}`)), adktest.Says("Lisbon.").SeeingLast("tool locate#call_1: here")}
 			a, _ := serving(replies...)
 			first := a.respond(200, `{"model":"desk","input":"Where?","tools":[{"type":"function","name":"locate"}]}`)
 			second := a.respond(200, fmt.Sprintf(`{"model":"desk","previous_response_id":%q,"input":[{"type":"function_call_output","call_id":%q,"output":"here"}]}`,

@@ -31,7 +31,7 @@ type api struct {
 	url string
 }
 
-func newAPI(t *testing.T, conf Config, more serve.Config, agent adk.ChatModelAgentConfig, replies ...adktest.Reply) *api {
+func newAPI(t *testing.T, conf Config, more serve.Config, agent adk.ChatModelAgentConfig, replies ...adktest.Answer) *api {
 	t.Helper()
 	agent.Name, agent.Description, agent.Model = "desk", "helps", adktest.NewModel(t, replies...)
 	made, err := adk.NewChatModelAgent(t.Context(), &agent)

@@ -51,7 +51,7 @@ func TestChat_GivesItsParametersToTheModel(t *testing.T) {
 }
 
 // finishing is an answer that ends for a reason.
-func finishing(reason string) adktest.Reply {
+func finishing(reason string) adktest.Answer {
 	return adktest.Messages(&schema.Message{Role: schema.Assistant, Content: "Half", ResponseMeta: &schema.ResponseMeta{FinishReason: reason}})
 }
 

@@ -80,7 +80,7 @@ func createOnce(t *testing.T, s conversation.Store) {
 }
 
 func firstWrite(t *testing.T, s conversation.Store) {
-	lane, err := s.Lane(background, "c", conversation.Main)
+	lane, err := s.State(background, "c", conversation.Main)
 	noError(t, err)
 	if lane.Head != 0 || lane.Open != nil {
 		t.Errorf("Lane of one that is not there = %+v; want an empty one", lane)
@@ -123,7 +123,7 @@ func deleteAll(t *testing.T, s conversation.Store) {
 	absent(t, s, "c")
 	holds(t, s, "c", conversation.Main)
 	holds(t, s, "stays", conversation.Main, "1")
-	_, err := s.Lane(background, "c", "b")
+	_, err := s.State(background, "c", "b")
 	is(t, "Lane of a branch that was deleted", err, conversation.ErrNoBranch)
 	put(t, s, "c", conversation.Main, 0, "new")
 	holds(t, s, "c", conversation.Main, "new")
@@ -173,7 +173,7 @@ func sweepExpired(t *testing.T, s conversation.Store) {
 	absent(t, s, "a")
 	put(t, s, "a", conversation.Main, 0, "new")
 	holds(t, s, "a", conversation.Main, "new")
-	_, err := s.Lane(background, "a", "fork")
+	_, err := s.State(background, "a", "fork")
 	is(t, "Lane of a branch of the one before", err, conversation.ErrNoBranch)
 }
 
@@ -315,7 +315,7 @@ func appendConcurrent(t *testing.T, s conversation.Store) {
 		for i := range each {
 			id := fmt.Sprint(w, "-", i)
 			for {
-				lane, err := s.Lane(background, "c", conversation.Main)
+				lane, err := s.State(background, "c", conversation.Main)
 				if noError(t, err); err != nil {
 					return
 				}

@@ -104,8 +104,8 @@ func (f *fresh) Sweep(ctx context.Context, limit int) (conversation.Swept, error
 	return f.open().(conversation.Sweeper).Sweep(ctx, limit)
 }
 
-func (f *fresh) Lane(ctx context.Context, id string, b conversation.Branch) (conversation.Lane, error) {
-	return f.open().Lane(ctx, id, b)
+func (f *fresh) State(ctx context.Context, id string, b conversation.Branch) (conversation.BranchState, error) {
+	return f.open().State(ctx, id, b)
 }
 
 func (f *fresh) Append(

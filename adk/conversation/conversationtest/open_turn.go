@@ -17,7 +17,7 @@ import (
 func openOne(t *testing.T, s conversation.Store) {
 	first := open("1", "k1")
 	noError(t, s.SetOpen(background, "c", conversation.Main, "", first))
-	lane, err := s.Lane(background, "c", conversation.Main)
+	lane, err := s.State(background, "c", conversation.Main)
 	noError(t, err)
 	if lane.Open == nil || lane.Open.ID != "1" || lane.Open.Key != "k1" || lane.Open.Asked[0].Content != "asks 1" {
 		t.Fatalf("Lane = %+v; want the open turn", lane)
@@ -40,14 +40,14 @@ func openSwapped(t *testing.T, s conversation.Store) {
 	waits.Status, waits.Questions = conversation.Waiting, []conversation.Question{{ID: "q", Text: "May it?", Info: "why"}}
 	noError(t, s.SetOpen(background, "c", conversation.Main, "k1", waits))
 	is(t, "SetOpen with an old key", s.SetOpen(background, "c", conversation.Main, "k1", open("1", "k3")), conversation.ErrLost)
-	lane, err := s.Lane(background, "c", conversation.Main)
+	lane, err := s.State(background, "c", conversation.Main)
 	noError(t, err)
 	if lane.Open == nil || lane.Open.Status != conversation.Waiting || len(lane.Open.Questions) != 1 ||
 		lane.Open.Questions[0] != waits.Questions[0] {
 		t.Errorf("Lane = %+v; want the turn as it was set last", lane.Open)
 	}
 	noError(t, s.SetOpen(background, "c", conversation.Main, "k2", nil))
-	if lane, err = s.Lane(background, "c", conversation.Main); err != nil || lane.Open != nil {
+	if lane, err = s.State(background, "c", conversation.Main); err != nil || lane.Open != nil {
 		t.Errorf("Lane = %+v, %v; want no open turn", lane, err)
 	}
 	is(t, "SetOpen of a turn that is closed", s.SetOpen(background, "c", conversation.Main, "k2", nil), conversation.ErrLost)
@@ -88,7 +88,7 @@ func openEnds(t *testing.T, s conversation.Store) {
 			t.Errorf("Append of the open turn = %d, %v; want 1", at, err)
 		}
 	}
-	lane, err := s.Lane(background, "c", conversation.Main)
+	lane, err := s.State(background, "c", conversation.Main)
 	if err != nil || lane.Open != nil || lane.Head != 1 {
 		t.Errorf("Lane = %+v, %v; want no open turn, and head 1", lane, err)
 	}
@@ -123,7 +123,7 @@ func compactionCovers(t *testing.T, s conversation.Store) {
 	_, err = s.Append(background, "c", conversation.Main, conversation.NewTurn{Head: 3, Turn: compact})
 	noError(t, err)
 	put(t, s, "c", conversation.Main, 4, "5")
-	lane, err := s.Lane(background, "c", conversation.Main)
+	lane, err := s.State(background, "c", conversation.Main)
 	if err != nil || lane.Compacted != 4 || lane.Head != 5 {
 		t.Errorf("Lane = %+v, %v; want Compacted 4 and Head 5", lane, err)
 	}
@@ -173,7 +173,7 @@ func rewindLeavesOut(t *testing.T, s conversation.Store) {
 	seen(t, s, conversation.HistoryOptions{}, "asks sum1", "asks 2", "asks 4")
 	put(t, s, "c", conversation.Main, 7, "8")
 	seen(t, s, conversation.HistoryOptions{MaxTurns: 1}, "asks sum1", "asks 8")
-	lane, err := s.Lane(background, "c", conversation.Main)
+	lane, err := s.State(background, "c", conversation.Main)
 	if err != nil || lane.Compacted != 3 || lane.Head != 8 {
 		t.Errorf("Lane = %+v, %v; want Compacted 3 and Head 8", lane, err)
 	}
@@ -236,7 +236,7 @@ func forkChain(t *testing.T, s conversation.Store) {
 	holds(t, s, "c", "b", "1", "2", "a3", "b4")
 	holds(t, s, "c", "early", "1")
 	holds(t, s, "c", "empty", "e1")
-	lane, err := s.Lane(background, "c", "b")
+	lane, err := s.State(background, "c", "b")
 	if err != nil || lane.Parent != "a" || lane.ForkedAt != 3 || lane.Head != 4 || lane.Depth != 2 {
 		t.Errorf("Lane(b) = %+v, %v; want it forked from a behind 3, of depth 2, with head 4", lane, err)
 	}
@@ -249,7 +249,7 @@ func forkRefused(t *testing.T, s conversation.Store) {
 	is(t, "Fork as the main branch", s.Fork(background, "c", "a", 1, conversation.Main), conversation.ErrBranchExists)
 	is(t, "Fork behind the head", s.Fork(background, "c", conversation.Main, 3, "b"), conversation.ErrNoPosition)
 	is(t, "Fork of no branch", s.Fork(background, "c", "none", 0, "b"), conversation.ErrNoBranch)
-	_, err := s.Lane(background, "c", "b")
+	_, err := s.State(background, "c", "b")
 	is(t, "Lane of no branch", err, conversation.ErrNoBranch)
 	_, err = s.Append(background, "c", "b", conversation.NewTurn{Turn: turn("x")})
 	is(t, "Append to no branch", err, conversation.ErrNoBranch)
@@ -328,7 +328,7 @@ func put(t *testing.T, s conversation.Store, id string, b conversation.Branch, h
 // read returns the IDs of the turns of a branch, oldest first, whose positions have no gaps.
 func read(t *testing.T, s conversation.Store, id string, b conversation.Branch) (ids []string) {
 	t.Helper()
-	lane, err := s.Lane(background, id, b)
+	lane, err := s.State(background, id, b)
 	noError(t, err)
 	at := lane.Head
 	for turn, err := range s.Turns(background, id, b, 0) {

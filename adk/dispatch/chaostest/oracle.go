@@ -228,8 +228,8 @@ func (o *oracle) checkResult(ctx context.Context, j *job) error {
 		return err
 	}
 	want := j.plan.says(j.asked, answers)
-	if result.Result == nil || result.Result.Content != want {
-		o.broken.add(j.run, "it says %v\nand should say %s", result.Result, want)
+	if result.Message == nil || result.Message.Content != want {
+		o.broken.add(j.run, "it says %v\nand should say %s", result.Message, want)
 	}
 	return nil
 }

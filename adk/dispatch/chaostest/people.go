@@ -222,7 +222,7 @@ func (p *people) callHook(ctx context.Context, info runs.Info, q runs.Question) 
 		if err != nil {
 			return err
 		}
-		err = p.d.AnswerWebhook(ctx, hook.Token, answer)
+		err = p.d.ReplyWebhook(ctx, hook.Token, answer)
 		p.tell(info.ID, "another program answers %s with %s: %v", q.ID, text, err)
 		switch {
 		case err == nil:

@@ -147,7 +147,7 @@ func (w *worker) agents(tenant string) (dispatch.Agents, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[name] = dispatch.Runs(agent)
+		all[name] = dispatch.RunnerOf(agent)
 	}
 	return all, nil
 }

@@ -101,7 +101,7 @@ func agents(gate *gate) (dispatch.Agents, error) {
 		agent, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{Name: name, Description: name,
 			Model: &scripted{calls}, ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}}})
 		errs = append(errs, err)
-		all[name] = dispatch.Runs(agent)
+		all[name] = dispatch.RunnerOf(agent)
 	}
 	add(speaks, nil)
 	add(asks, []tool.BaseTool{question("ask", "ana")}, []string{"ask"})

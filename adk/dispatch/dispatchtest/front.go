@@ -1,4 +1,4 @@
-// Package dispatchtest has the tests that every dispatch.Front passes, whichever processes execute its runs.
+// Package dispatchtest has the tests that every dispatch.Client passes, whichever processes execute its runs.
 package dispatchtest
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Front is the front under test: a dispatch.Front whose runs continue after they were stopped.
+// Front is the front under test: a dispatch.Client whose runs continue after they were stopped.
 type Front interface {
-	dispatch.Front[*schema.Message]
+	dispatch.Client[*schema.Message]
 	Continue(ctx context.Context, id string) error
 }
 
@@ -103,7 +103,7 @@ func (s *suite) submit(t *testing.T, j dispatch.Job) {
 }
 
 // comesTo waits until a run has a status. A run may have others before.
-func (s *suite) comesTo(t *testing.T, id string, status runs.Status) dispatch.Outcome {
+func (s *suite) comesTo(t *testing.T, id string, status runs.Status) dispatch.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -121,7 +121,7 @@ func (s *suite) comesTo(t *testing.T, id string, status runs.Status) dispatch.Ou
 func (s *suite) says(t *testing.T, id, text string) {
 	t.Helper()
 	o := s.comesTo(t, id, runs.Done)
-	require.Equal(t, text, o.Result.Content)
+	require.Equal(t, text, o.Message.Content)
 }
 
 func answerTo(t *testing.T, point string, value any) runs.Reply {
@@ -173,16 +173,16 @@ func (s *suite) notThere(t *testing.T) {
 func (s *suite) answeredOnce(t *testing.T) {
 	s.submit(t, job("once", asks))
 	o := s.comesTo(t, "once", runs.Waiting)
-	require.Len(t, o.Waiting, 1)
-	require.Equal(t, adk.QuestionPlain, o.Waiting[0].Kind)
+	require.Len(t, o.Questions, 1)
+	require.Equal(t, adk.QuestionPlain, o.Questions[0].Kind)
 	require.ErrorIs(t, s.Reply(t.Context(), "once", answerTo(t, "no such question", "x")), runs.ErrNotWaiting)
-	require.NoError(t, s.Reply(t.Context(), "once", answerTo(t, o.Waiting[0].ID, "blue")))
+	require.NoError(t, s.Reply(t.Context(), "once", answerTo(t, o.Questions[0].ID, "blue")))
 	s.says(t, "once", "done: blue")
 }
 
 func (s *suite) answersAtOnce(t *testing.T) {
 	s.submit(t, job("at-once", asks))
-	point := s.comesTo(t, "at-once", runs.Waiting).Waiting[0].ID
+	point := s.comesTo(t, "at-once", runs.Waiting).Questions[0].ID
 	var taken atomic.Int32
 	var all sync.WaitGroup
 	for range 16 {
@@ -200,7 +200,7 @@ func (s *suite) answersAtOnce(t *testing.T) {
 
 func (s *suite) allAnswers(t *testing.T) {
 	s.submit(t, job("all", asksTwo))
-	points := s.comesTo(t, "all", runs.Waiting).Waiting
+	points := s.comesTo(t, "all", runs.Waiting).Questions
 	require.Len(t, points, 2)
 	require.NoError(t, s.Reply(t.Context(), "all", answerTo(t, points[0].ID, points[0].For[0])))
 	require.ErrorIs(t, s.Reply(t.Context(), "all", answerTo(t, points[0].ID, "x")), runs.ErrReplied)
@@ -301,7 +301,7 @@ func (s *suite) oneByOne(t *testing.T) {
 	first, second := job("first", asks), job("second", speaks)
 	first.Key, second.Key = "conversation", "conversation"
 	s.submit(t, first)
-	point := s.comesTo(t, "first", runs.Waiting).Waiting[0].ID
+	point := s.comesTo(t, "first", runs.Waiting).Questions[0].ID
 	s.submit(t, second)
 	rejected := job("rejected", speaks)
 	rejected.Key, rejected.OnBusy = "conversation", dispatch.Reject

@@ -33,7 +33,7 @@ func RunWritten(t *testing.T, store runs.Store) {
 		counts = []int{20, 60}
 	}
 	for _, steps := range counts {
-		written := written(t, store, dispatch.Runs(agent), "asking", steps)
+		written := written(t, store, dispatch.RunnerOf(agent), "asking", steps)
 		require.Less(t, written, int64(steps)*(2*saidAStep+besides), "%d steps", steps)
 		t.Logf("%d steps of %d bytes: %d bytes written, %.1f for each of them", steps, saidAStep, written,
 			float64(written)/float64(steps*saidAStep))
@@ -81,7 +81,7 @@ func (s *stepping) Generate(_ context.Context, history []*schema.Message, _ ...m
 }
 
 // written executes a run of so many questions, and returns how many bytes the store was given.
-func written(t *testing.T, store runs.Store, maker dispatch.TypedMaker[*schema.Message], agent string, questions int) int64 {
+func written(t *testing.T, store runs.Store, maker dispatch.TypedRunnerFunc[*schema.Message], agent string, questions int) int64 {
 	t.Helper()
 	counted := &weighed{Store: store}
 	d := dispatch.New(counted, dispatch.Config{Agents: dispatch.Agents{agent: maker}})
@@ -104,7 +104,7 @@ func written(t *testing.T, store runs.Store, maker dispatch.TypedMaker[*schema.M
 // stretched executes a run until it stops.
 func stretched(t *testing.T, d *dispatch.Dispatcher, store runs.Store, id string) runs.Info {
 	t.Helper()
-	_, err := d.Stretch(t.Context(), id)
+	_, err := d.Execute(t.Context(), id)
 	require.NoError(t, err)
 	info, found, err := store.Inspect(t.Context(), id)
 	require.NoError(t, err)

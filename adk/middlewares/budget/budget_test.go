@@ -51,7 +51,7 @@ type asks[M adk.MessageType] func(
 ) *adktest.Events[M]
 
 // loop is an answer that calls the tool again, and took 60 and 40 tokens.
-func loop[M adk.MessageType]() adktest.Reply {
+func loop[M adk.MessageType]() adktest.Answer {
 	return adktest.Messages(messagetest.Used(messagetest.Calling[M]("a"), 60, 40)).After(time.Second)
 }
 
@@ -75,7 +75,7 @@ func testLimits[M adk.MessageType](t *testing.T) {
 		for _, ask := range []asks[M]{adktest.Ask[M], adktest.AskStreaming[M]} {
 			t.Run(string(limit), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					script := make([]adktest.Reply, c.calls)
+					script := make([]adktest.Answer, c.calls)
 					for i := range script {
 						script[i] = loop[M]()
 					}

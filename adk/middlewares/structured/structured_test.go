@@ -126,7 +126,7 @@ func testTool[M adk.MessageType](t *testing.T) {
 	const good = `{"city":"Lisbon","sky":"sun"}`
 	o := made(t, &structured.Config[forecast]{Description: "A forecast."})
 	for _, streaming := range []bool{false, true} {
-		for name, script := range map[string][]adktest.Reply{
+		for name, script := range map[string][]adktest.Answer{
 			"at once":      {adktest.Calls(adktest.Call("final_answer", good)).Offered("t", "final_answer")},
 			"after a tool": {adktest.Calls(adktest.Call("t", "{}")), adktest.Calls(adktest.Call("final_answer", good))},
 			"with a tool":  {adktest.Calls(adktest.Call("final_answer", good), adktest.Call("t", "{}"))},
@@ -281,7 +281,7 @@ func TestOf_HasAgentsEndWithAValue(t *testing.T) {
 
 func endsWithRaw[M adk.MessageType](t *testing.T) {
 	const text = `{"type":"object","properties":{"n":{"type":"integer"}}}`
-	for mode, replies := range map[structured.Mode][]adktest.Reply{
+	for mode, replies := range map[structured.Mode][]adktest.Answer{
 		structured.Tool:   {adktest.Calls(adktest.Call("final_answer", `{"n":"x"}`)), adktest.Calls(adktest.Call("final_answer", `{"n":1}`))},
 		structured.Prompt: {adktest.Says(`{"n":"x"}`), adktest.Says(`{"n":1}`)},
 	} {

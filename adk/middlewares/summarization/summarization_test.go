@@ -77,7 +77,7 @@ func TestTrigger_ByTokensOrMessages(t *testing.T) {
 		"both, neither":          {&summarization.TriggerCondition{ContextTokens: 5, ContextMessages: 3}, 5, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var script []adktest.Reply
+			var script []adktest.Answer
 			if c.want {
 				script = append(script, adktest.Says("short"))
 			}
@@ -133,7 +133,7 @@ func testTokens[M adk.MessageType](t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for limit, want := range map[int]bool{c.most: false, c.most - 1: true} {
-				var script []adktest.Reply
+				var script []adktest.Answer
 				if want {
 					script = append(script, adktest.Says("s"))
 				}
@@ -269,27 +269,27 @@ func TestRetry_AttemptsAndPauses(t *testing.T) {
 	one, none := 1, 0
 	always := func(context.Context, *schema.Message, error) bool { return true }
 	for name, c := range map[string]struct {
-		script []adktest.Reply
+		script []adktest.Answer
 		retry  *summarization.RetryConfig
 		want   string
 		took   [2]time.Duration
 	}{
-		"none": {[]adktest.Reply{adktest.Fails(errBoom)}, nil, "failed to generate summary: boom",
+		"none": {[]adktest.Answer{adktest.Fails(errBoom)}, nil, "failed to generate summary: boom",
 			[2]time.Duration{0, 0}},
-		"a panic": {[]adktest.Reply{adktest.Panics(errBoom)}, nil, "failed to generate summary: panic error: boom",
+		"a panic": {[]adktest.Answer{adktest.Panics(errBoom)}, nil, "failed to generate summary: panic error: boom",
 			[2]time.Duration{0, 0}},
-		"zero": {[]adktest.Reply{adktest.Fails(errBoom)}, &summarization.RetryConfig{MaxRetries: &none},
+		"zero": {[]adktest.Answer{adktest.Fails(errBoom)}, &summarization.RetryConfig{MaxRetries: &none},
 			"failed to generate summary: boom", [2]time.Duration{0, 0}},
-		"default": {[]adktest.Reply{adktest.Fails(errBoom), adktest.Fails(errBoom), adktest.Fails(errBoom),
+		"default": {[]adktest.Answer{adktest.Fails(errBoom), adktest.Fails(errBoom), adktest.Fails(errBoom),
 			adktest.Fails(errBoom)}, &summarization.RetryConfig{}, "failed to generate summary: exceeds max retries: boom",
 			[2]time.Duration{7 * time.Second, 11 * time.Second}},
-		"the second is good": {[]adktest.Reply{adktest.Fails(errBoom), adktest.Says("fine")}, &summarization.RetryConfig{},
+		"the second is good": {[]adktest.Answer{adktest.Fails(errBoom), adktest.Says("fine")}, &summarization.RetryConfig{},
 			"", [2]time.Duration{time.Second, 2 * time.Second}},
-		"never content": {[]adktest.Reply{adktest.Says("bad"), adktest.Says("bad")},
+		"never content": {[]adktest.Answer{adktest.Says("bad"), adktest.Says("bad")},
 			&summarization.RetryConfig{MaxRetries: &one, ShouldRetry: always},
 			"failed to generate summary: exceeds max retries: the last summary was rejected",
 			[2]time.Duration{time.Second, 2 * time.Second}},
-		"own backoff": {[]adktest.Reply{adktest.Fails(errBoom), adktest.Says("fine")},
+		"own backoff": {[]adktest.Answer{adktest.Fails(errBoom), adktest.Says("fine")},
 			&summarization.RetryConfig{BackoffFunc: func(_ context.Context, n int, _ *schema.Message, _ error) time.Duration {
 				return time.Duration(n) * time.Hour
 			}}, "", [2]time.Duration{time.Hour, time.Hour}},

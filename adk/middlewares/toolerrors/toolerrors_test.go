@@ -60,7 +60,7 @@ func testErrorsAreRead[M adk.MessageType](t *testing.T) {
 func TestErrorsInsideStreams(t *testing.T) {
 	for _, kind := range []string{"stream", "enhanced stream"} {
 		for name, c := range map[string]struct {
-			script adktest.Reply
+			script adktest.Answer
 			want   string
 		}{
 			"after text": {adktest.Streams("one ", "two").ThenFails(errBoom), "one two\nThe call of the tool failed: boom"},
@@ -149,7 +149,7 @@ func TestInterruptsPass(t *testing.T) {
 
 func TestCancelAndContextPass(t *testing.T) {
 	for kind := range messagetest.EveryTool() {
-		for name, blocked := range map[string]adktest.Reply{"call": adktest.Blocks(),
+		for name, blocked := range map[string]adktest.Answer{"call": adktest.Blocks(),
 			"stream": adktest.Streams("a").ThenBlocks()} {
 			t.Run(kind+"/"+name+"/cancel", func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestCallsThatHang(t *testing.T) {
 func testCallsThatHang[M adk.MessageType](t *testing.T) {
 	ignores := func(context.Context, string) (string, error) { time.Sleep(time.Hour); return "late", nil }
 	for kind := range messagetest.EveryTool() {
-		for name, reply := range map[string]adktest.Reply{"gives up": adktest.Blocks(),
+		for name, reply := range map[string]adktest.Answer{"gives up": adktest.Blocks(),
 			"ignores its context": adktest.Does(ignores)} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func testCallsThatHang[M adk.MessageType](t *testing.T) {
 func TestWithToolErrorsTheModelReadsIt(t *testing.T) {
 	const text = "The call of the tool failed: the call of tool 't' took longer than 1s and was given up"
 	for kind := range messagetest.EveryTool() {
-		replies := map[string]adktest.Reply{text: adktest.Blocks()}
+		replies := map[string]adktest.Answer{text: adktest.Blocks()}
 		if kind == "stream" || kind == "enhanced stream" {
 			replies["one \n"+text] = adktest.Streams("one ").ThenBlocks()
 		}
@@ -146,7 +146,7 @@ func TestOf(t *testing.T) {
 
 func TestCancelPasses(t *testing.T) {
 	for kind := range messagetest.EveryTool() {
-		for name, blocked := range map[string]adktest.Reply{"call": adktest.Blocks(),
+		for name, blocked := range map[string]adktest.Answer{"call": adktest.Blocks(),
 			"stream": adktest.Streams("a").ThenBlocks()} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestInterruptsPass(t *testing.T) {
 }
 
 func TestPanicsAndGoexitAreErrors(t *testing.T) {
-	for want, reply := range map[string]adktest.Reply{
+	for want, reply := range map[string]adktest.Answer{
 		"oh":             adktest.Panics("oh"),
 		"runtime.Goexit": adktest.Does(func(context.Context, string) (string, error) { runtime.Goexit(); return "", nil }),
 	} {

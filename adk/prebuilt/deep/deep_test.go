@@ -50,7 +50,7 @@ func ask[M adk.MessageType](t *testing.T, a adk.TypedAgent[M], streaming bool,
 	return prebuilttest.Ask(t, a, streaming, "Go.", opts...)
 }
 
-func gives(agent, description string) adktest.Reply {
+func gives(agent, description string) adktest.Answer {
 	return adktest.Calls(adktest.Call("task", fmt.Sprintf(`{"subagent_type":%q,"description":%q}`, agent, description)))
 }
 
@@ -319,7 +319,7 @@ func TestTask_RunsTheNamedAgent(t *testing.T) {
 		`{"subagent_type":"who?","description":"x"}`: {"subagent type who? not found",
 			"subagent type who? not found, the types are general-purpose"},
 	} {
-		bad := func() adktest.Reply { return adktest.Calls(adktest.Call("task", arguments)) }
+		bad := func() adktest.Answer { return adktest.Calls(adktest.Call("task", arguments)) }
 		report := "tool task#call_3: The call was not executed: " + texts[1]
 		m := adktest.NewModel(t, bad(), bad(), bad(), bad().SeeingLast(report))
 		err := ask(t, newDeep(t, &Config{ChatModel: m}), false).Err()

@@ -33,7 +33,7 @@ type binding struct {
 	err   error
 }
 
-func calling(t *testing.T, script ...adktest.Reply) binding {
+func calling(t *testing.T, script ...adktest.Answer) binding {
 	t.Helper()
 	return binding{Model: adktest.NewModel(t, script...), bound: new([][]string)}
 }
@@ -47,7 +47,7 @@ func (b binding) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel
 	return b, b.err
 }
 
-func plans(steps ...string) adktest.Reply {
+func plans(steps ...string) adktest.Answer {
 	return adktest.Calls(adktest.Call("plan", planJSON(steps...)))
 }
 
@@ -55,11 +55,11 @@ func planJSON(steps ...string) string {
 	return `{"steps":["` + strings.Join(steps, `","`) + `"]}`
 }
 
-func responds(text string) adktest.Reply {
+func responds(text string) adktest.Answer {
 	return adktest.Calls(adktest.Call("respond", fmt.Sprintf(`{"response":%q}`, text)))
 }
 
-func newPlanner(t *testing.T, script ...adktest.Reply) adk.Agent {
+func newPlanner(t *testing.T, script ...adktest.Answer) adk.Agent {
 	t.Helper()
 	a, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: calling(t, script...)})
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func executorOf(t *testing.T, m model.BaseChatModel, tools ...tool.BaseTool) adk
 	return a
 }
 
-func newReplanner(t *testing.T, script ...adktest.Reply) adk.Agent {
+func newReplanner(t *testing.T, script ...adktest.Answer) adk.Agent {
 	t.Helper()
 	a, err := NewReplanner(t.Context(), &ReplannerConfig{ChatModel: calling(t, script...)})
 	require.NoError(t, err)
@@ -296,7 +296,7 @@ func TestPlanner_Errors(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, c := range []struct {
 			name  string
-			reply adktest.Reply
+			reply adktest.Answer
 			err   string
 		}{
 			{"no call", adktest.Says("I would rather not."), "no tool call"},
@@ -459,7 +459,7 @@ func TestReplanner_PlansOrResponds(t *testing.T) {
 			require.Equal(t, &defaultPlan{Steps: []string{"knead", "bake"}}, s.left[PlanSessionKey])
 		})
 		for name, c := range map[string]struct {
-			reply adktest.Reply
+			reply adktest.Answer
 			err   string
 		}{
 			"bad JSON":   {adktest.Calls(adktest.Call("plan", `{`)), "unmarshal plan error: "},
@@ -577,13 +577,13 @@ func TestCancel_EndsEachPhase(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, who := range []string{"planner", "executor", "replanner"} {
-				replies := map[string]adktest.Reply{"planner": plans("knead"), "executor": adktest.Says("dough"),
+				replies := map[string]adktest.Answer{"planner": plans("knead"), "executor": adktest.Says("dough"),
 					"replanner": responds("Bread!")}
-				script := func(name string) []adktest.Reply {
+				script := func(name string) []adktest.Answer {
 					if name == who {
-						return []adktest.Reply{adktest.Blocks(), replies[name]}
+						return []adktest.Answer{adktest.Blocks(), replies[name]}
 					}
-					return []adktest.Reply{replies[name]}
+					return []adktest.Answer{replies[name]}
 				}
 				a := whole(t, newPlanner(t, script("planner")...), executorOf(t, adktest.NewModel(t, script("executor")...)),
 					newReplanner(t, script("replanner")...))
@@ -669,7 +669,7 @@ func TestCallbacks_SeeTheModelsOfPlannerAndReplanner(t *testing.T) {
 			name  string
 			wrap  func(binding) model.ToolCallingChatModel
 			typ   string
-			reply adktest.Reply
+			reply adktest.Answer
 			want  []string
 		}{
 			{"silent", func(b binding) model.ToolCallingChatModel { return selfReporting{b} }, "Mine", plans("a"),

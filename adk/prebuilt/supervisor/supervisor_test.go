@@ -36,7 +36,7 @@ func assembled(t *testing.T, supervisor adk.Agent, workers ...adk.Agent) adk.Res
 }
 
 // handsOver is the reply of a model that hands over.
-func handsOver(to string) adktest.Reply {
+func handsOver(to string) adktest.Answer {
 	return adktest.Calls(adktest.Call(adk.TransferToAgentToolName, fmt.Sprintf(`{"agent_name":%q}`, to)))
 }
 
@@ -407,7 +407,7 @@ func TestCancel_NotRecursive(t *testing.T) {
 				return in, nil
 			}))
 			look := adktest.NewTool("look", adktest.Says("seen"))
-			calls := func(name string) adktest.Reply { return adktest.Calls(adktest.Call(name, `"x"`)) }
+			calls := func(name string) adktest.Answer { return adktest.Calls(adktest.Call(name, `"x"`)) }
 			first := calls("look")
 			if by == "boss" {
 				first = calls("cancel")

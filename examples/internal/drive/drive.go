@@ -38,12 +38,12 @@ func Context() context.Context {
 }
 
 // Model returns a model that follows a script.
-func Model(script ...adktest.Reply) *adktest.Model[*schema.Message] {
+func Model(script ...adktest.Answer) *adktest.Model[*schema.Message] {
 	return adktest.NewModel(process{}, script...)
 }
 
 // Tool returns a tool that follows a script.
-func Tool(name string, script ...adktest.Reply) *adktest.Tool {
+func Tool(name string, script ...adktest.Answer) *adktest.Tool {
 	return adktest.NewTool(name, script...)
 }
 
@@ -66,7 +66,7 @@ func AgentNamed(name string, m *adktest.Model[*schema.Message], tools ...tool.Ba
 }
 
 // Weft returns an agent of the front door with a model that follows a script.
-func Weft(config weft.Config, script ...adktest.Reply) *weft.Agent {
+func Weft(config weft.Config, script ...adktest.Answer) *weft.Agent {
 	config.Model = Model(script...)
 	agent, err := weft.New(config)
 	Check(err)
@@ -192,6 +192,6 @@ type toolCaller struct {
 func (m toolCaller) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
 
 // ToolCaller returns a model that follows a script, for agents that bind their tools to it.
-func ToolCaller(script ...adktest.Reply) model.ToolCallingChatModel {
+func ToolCaller(script ...adktest.Answer) model.ToolCallingChatModel {
 	return toolCaller{Model(script...)}
 }

@@ -36,19 +36,19 @@ func put(ctx context.Context, queue *asynq.Client, id string, after time.Duratio
 
 // handler executes runs until ends is closed, which is before the server is shut down: then they stop at the next safe
 // point. asynq ends the context of a task only when its ShutdownTimeout is over, which is too late for that.
-func handler(runs *dispatch.Dispatcher, queue *asynq.Client, ends <-chan struct{}) asynq.Handler {
+func handler(store *dispatch.Dispatcher, queue *asynq.Client, ends <-chan struct{}) asynq.Handler {
 	mux := asynq.NewServeMux()
 	mux.HandleFunc(taskRun, func(ctx context.Context, task *asynq.Task) error {
 		id := string(task.Payload())
 		drain := dispatch.WithDrain(ends, 25*time.Second) // less than the ShutdownTimeout
-		after, again, err := recipes.Next(runs.Stretch(ctx, id, drain))
+		after, again, err := recipes.Next(store.Execute(ctx, id, drain))
 		if err == nil && again {
 			return put(context.WithoutCancel(ctx), queue, id, after)
 		}
 		return err
 	})
 	mux.HandleFunc(taskLook, func(ctx context.Context, _ *asynq.Task) error { // what the queue has forgotten
-		ids, err := recipes.Due(ctx, runs)
+		ids, err := recipes.Due(ctx, store)
 		for _, id := range ids {
 			if err == nil {
 				err = put(ctx, queue, id, 0)
@@ -79,14 +79,14 @@ func serve(ctx context.Context, dir, redis string, n int) error {
 	if err != nil {
 		return err
 	}
-	runs := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	runStore := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 	at := asynq.RedisClientOpt{Addr: redis}
 	queue := asynq.NewClient(at)
 	defer queue.Close()
 	server := asynq.NewServer(at, asynq.Config{Concurrency: 64, ShutdownTimeout: 30 * time.Second, LogLevel: asynq.WarnLevel,
 		TaskCheckInterval: 100 * time.Millisecond, DelayedTaskCheckInterval: time.Second})
 	ends := make(chan struct{})
-	if err := server.Start(handler(runs, queue, ends)); err != nil {
+	if err := server.Start(handler(runStore, queue, ends)); err != nil {
 		return err
 	}
 	defer server.Shutdown()
@@ -99,5 +99,5 @@ func serve(ctx context.Context, dir, redis string, n int) error {
 		return err
 	}
 	defer clock.Shutdown()
-	return desk.Serve(ctx, runs, n, func(id string) error { return put(ctx, queue, id, 0) })
+	return desk.Serve(ctx, runStore, n, func(id string) error { return put(ctx, queue, id, 0) })
 }

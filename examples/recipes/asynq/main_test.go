@@ -63,7 +63,7 @@ func TestHandler_GivesRunsBackWhenTheServerEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 	queue := asynq.NewClient(at)
 	defer queue.Close()
 	ends := make(chan struct{})

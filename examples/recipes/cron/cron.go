@@ -33,7 +33,7 @@ func Handler(runs *dispatch.Dispatcher, limit time.Duration, ends <-chan struct{
 		over, cancel := within(limit, ends)
 		defer cancel()
 		drain := dispatch.WithDrain(over.Done(), stopTime)
-		after, again, err := recipes.Next(runs.Stretch(context.WithoutCancel(r.Context()), r.PathValue("id"), drain))
+		after, again, err := recipes.Next(runs.Execute(context.WithoutCancel(r.Context()), r.PathValue("id"), drain))
 		if err != nil {
 			http.Error(w, "the run was broken off", http.StatusServiceUnavailable)
 		} else if again { // by the clock, if not by who asks
@@ -56,7 +56,7 @@ func Handler(runs *dispatch.Dispatcher, limit time.Duration, ends <-chan struct{
 			}
 			all.Go(func() { // what is broken off is due again
 				drain := dispatch.WithDrain(over.Done(), stopTime)
-				_, _ = runs.Stretch(context.WithoutCancel(r.Context()), id, drain)
+				_, _ = runs.Execute(context.WithoutCancel(r.Context()), id, drain)
 				<-slots
 			})
 		}

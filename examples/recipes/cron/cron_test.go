@@ -33,7 +33,7 @@ func TestHandler_EveryOrderEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 	server := httptest.NewServer(Handler(store, 50*time.Second, nil))
 	defer server.Close()
 	go func() {
@@ -60,7 +60,7 @@ func TestHandler_StopsAfterItsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 	if _, err := store.Submit(t.Context(), desk.Job("r")); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func Function(
 			timer := time.AfterFunc(time.Until(deadline)-margin, func() { close(ends) })
 			defer timer.Stop()
 		}
-		o, err := runs.Stretch(context.WithoutCancel(ctx), e.Run, dispatch.WithDrain(ends, margin/2))
+		o, err := runs.Execute(context.WithoutCancel(ctx), e.Run, dispatch.WithDrain(ends, margin/2))
 		after, more, err := recipes.Next(o, err)
 		if err == nil && more {
 			return again(ctx, e, after)

@@ -19,7 +19,7 @@ func TestFunction_StopsInTimeAndIsCalledAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+		store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 		if _, err := store.Submit(t.Context(), desk.Job("r")); err != nil {
 			t.Fatal(err)
 		}

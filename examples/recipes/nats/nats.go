@@ -53,7 +53,7 @@ func execute(ctx context.Context, m jetstream.Msg, ackWait time.Duration, runs *
 		}
 	}()
 	drain := dispatch.WithDrain(ctx.Done(), 25*time.Second)
-	switch after, again, err := recipes.Next(runs.Stretch(over, string(m.Data()), drain)); {
+	switch after, again, err := recipes.Next(runs.Execute(over, string(m.Data()), drain)); {
 	case err != nil:
 		_ = m.NakWithDelay(5 * time.Second)
 	case again:

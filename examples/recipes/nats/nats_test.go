@@ -55,7 +55,7 @@ func TestConsume_EveryOrderEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	ended := make(chan error)
 	go func() { ended <- Consume(ctx, queue, store) }()
@@ -77,7 +77,7 @@ func TestConsume_AWorkerThatEndsGivesItsRunBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 	if _, err := store.Submit(t.Context(), desk.Job("r")); err != nil {
 		t.Fatal(err)
 	}

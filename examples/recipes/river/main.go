@@ -45,7 +45,7 @@ func (*Worker) Timeout(*river.Job[Run]) time.Duration { return -1 }
 // Work executes a stretch.
 func (w *Worker) Work(ctx context.Context, job *river.Job[Run]) error {
 	drain := dispatch.WithDrain(ctx.Done(), 25*time.Second)
-	after, again, err := recipes.Next(w.Runs.Stretch(context.WithoutCancel(ctx), job.Args.ID, drain))
+	after, again, err := recipes.Next(w.Runs.Execute(context.WithoutCancel(ctx), job.Args.ID, drain))
 	if err == nil && again {
 		return river.JobSnooze(after)
 	}
@@ -78,7 +78,7 @@ func (w *lookout) Work(ctx context.Context, _ *river.Job[Look]) error {
 }
 
 // Queue makes the client of a worker.
-func Queue(ctx context.Context, db *sql.DB, runs *dispatch.Dispatcher) (*river.Client[*sql.Tx], error) {
+func Queue(ctx context.Context, db *sql.DB, store *dispatch.Dispatcher) (*river.Client[*sql.Tx], error) {
 	driver := riversqlite.New(db)
 	migrator, err := rivermigrate.New(driver, nil)
 	if err == nil {
@@ -88,8 +88,8 @@ func Queue(ctx context.Context, db *sql.DB, runs *dispatch.Dispatcher) (*river.C
 		return nil, err
 	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &Worker{Runs: runs})
-	river.AddWorker(workers, &lookout{runs: runs})
+	river.AddWorker(workers, &Worker{Runs: store})
+	river.AddWorker(workers, &lookout{runs: store})
 	return river.NewClient(driver, &river.Config{
 		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 64}},
 		Workers:           workers,
@@ -127,13 +127,13 @@ func serve(ctx context.Context, dir string, n int) error {
 	if err != nil {
 		return err
 	}
-	runs := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	runStore := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 	db, err := open(filepath.Join(dir, "river.db"))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	queue, err := Queue(ctx, db, runs)
+	queue, err := Queue(ctx, db, runStore)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func serve(ctx context.Context, dir string, n int) error {
 	}
 	// It ends the contexts of jobs, so that runs stop at a safe point; Stop would wait until they have ended.
 	defer queue.StopAndCancel(context.WithoutCancel(ctx))
-	return desk.Serve(ctx, runs, n, func(id string) error {
+	return desk.Serve(ctx, runStore, n, func(id string) error {
 		_, err := queue.Insert(ctx, Run{id}, nil)
 		return err
 	})

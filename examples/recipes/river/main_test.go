@@ -29,7 +29,7 @@ func TestWorker_GivesRunsBackWhenItsClientEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	store := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
 	db, err := open(filepath.Join(t.TempDir(), "river.db"))
 	if err != nil {
 		t.Fatal(err)

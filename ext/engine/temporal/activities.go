@@ -50,7 +50,7 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 	case !exists:
 		return outcome{}, notFound(in.ID)
 	case info.Tenant != e.options.Tenant:
-		return outcome{}, retried(in.ID, ErrTypeNotMine, "this worker is not that of its tenant", dispatch.NotMineAgain)
+		return outcome{}, retried(in.ID, ErrTypeNotMine, "this worker is not that of its tenant", dispatch.WrongWorkerDelay)
 	case info.Status == runs.Ready && info.Owner == "" && time.Until(info.WakeAt) > 0: // its time has not come
 		return e.outcome(ctx, info)
 	}
@@ -61,7 +61,7 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 		}
 		// What follows is short, and is done also by a worker that ends.
 		ctx := context.WithoutCancel(ctx)
-		info.Status, info.Waiting, info.WakeAt = o.Status, o.Waiting, o.WakeAt
+		info.Status, info.Waiting, info.WakeAt = o.Status, o.Questions, o.WakeAt
 		switch o.Status {
 		case runs.Ready:
 			if time.Until(o.WakeAt) <= 0 {
@@ -87,7 +87,7 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 
 // execute executes a stretch, with heartbeats that say how far it is. It drains when the worker ends, and when Temporal
 // wants the activity to end, for whatever reason: who cancels a workflow has the run stopped in the store, too.
-func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.TypedOutcome[M], error) {
+func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.TypedResult[M], error) {
 	over, begin := make(chan struct{}), make(chan struct{})
 	defer close(over)
 	heartbeat := activity.GetInfo(ctx).HeartbeatTimeout
@@ -117,7 +117,7 @@ func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.Typed
 			}
 		}
 	}()
-	return e.d.Stretch(context.WithoutCancel(ctx), id, dispatch.WithDrain(begin, e.options.StopGrace),
+	return e.d.Execute(context.WithoutCancel(ctx), id, dispatch.WithDrain(begin, e.options.StopGrace),
 		dispatch.WithMeter(&meter), dispatch.WithTTL(heartbeat*2/3))
 }
 
@@ -129,8 +129,8 @@ func (e *TypedEngine[M]) refused(ctx context.Context, before runs.Info, err erro
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
 		return outcome{}, notFound(id)
-	case errors.Is(err, dispatch.ErrNotMine):
-		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, dispatch.NotMineAgain)
+	case errors.Is(err, dispatch.ErrWrongWorker):
+		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, dispatch.WrongWorkerDelay)
 	case !errors.As(err, &busy):
 		return outcome{}, e.broken(ctx, id, err)
 	}

@@ -52,7 +52,7 @@ func toolNamed(name string, do func(ctx context.Context) (string, error)) tool.B
 }
 
 // agentOf makes an agent that calls its tools, one after the other.
-func agentOf(t *testing.T, tools ...tool.BaseTool) dispatch.TypedMaker[*schema.Message] {
+func agentOf(t *testing.T, tools ...tool.BaseTool) dispatch.TypedRunnerFunc[*schema.Message] {
 	t.Helper()
 	var names inTurn
 	for _, made := range tools {
@@ -63,7 +63,7 @@ func agentOf(t *testing.T, tools ...tool.BaseTool) dispatch.TypedMaker[*schema.M
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Description: "a", Model: names,
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}}})
 	require.NoError(t, err)
-	return dispatch.Runs(agent)
+	return dispatch.RunnerOf(agent)
 }
 
 // says is a tool that always says the same.

@@ -9,7 +9,7 @@
 //	engine.Register(w)
 //	err = w.Run(worker.InterruptCh())
 //
-// An [Engine] is a dispatch.Front. What an agent says and does stays in the store of the dispatcher; Temporal sees IDs,
+// An [Engine] is a dispatch.Client. What an agent says and does stays in the store of the dispatcher; Temporal sees IDs,
 // states and questions. The workflow ([Run]) starts an activity that executes the run until it ends or waits. While it
 // waits, for a person, a timer or another run, nothing is held but the workflow. If a worker dies, Temporal misses its
 // heartbeat and gives the activity to another one, which continues after the last step that was saved.

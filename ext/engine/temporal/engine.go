@@ -67,7 +67,7 @@ func (c *Config) options() RunOptions {
 		SearchAttributes: c.SearchAttributes}.withDefaults()
 }
 
-// TypedEngine has Temporal execute the runs of a dispatcher. It is a dispatch.Front, safe for concurrent use, and has
+// TypedEngine has Temporal execute the runs of a dispatcher. It is a dispatch.Client, safe for concurrent use, and has
 // no goroutines of its own.
 type TypedEngine[M adk.MessageType] struct {
 	client  client.Client
@@ -283,9 +283,9 @@ func (e *TypedEngine[M]) changed(ctx context.Context, id string, what Changed) e
 	return e.signal(ctx, info, what)
 }
 
-// AnswerWebhook is dispatch.TypedDispatcher.AnswerWebhook for runs of the engine.
+// AnswerWebhook is dispatch.TypedDispatcher.ReplyWebhook for runs of the engine.
 func (e *TypedEngine[M]) AnswerWebhook(ctx context.Context, token string, answer json.RawMessage) error {
-	id, encoded, err := e.d.WebhookAnswer(ctx, token, answer)
+	id, encoded, err := e.d.WebhookReply(ctx, token, answer)
 	if err != nil {
 		return err
 	}
@@ -372,7 +372,7 @@ func (e *TypedEngine[M]) List(ctx context.Context, q runs.Query) iter.Seq2[runs.
 
 // Wait waits until a run is done, has failed, waits or is paused, and returns its outcome. It returns the error of ctx
 // when that ends, and one that matches runs.ErrNotFound if there is no such run.
-func (e *TypedEngine[M]) Wait(ctx context.Context, id string) (dispatch.TypedOutcome[M], error) {
+func (e *TypedEngine[M]) Wait(ctx context.Context, id string) (dispatch.TypedResult[M], error) {
 	return e.d.Wait(ctx, id)
 }
 

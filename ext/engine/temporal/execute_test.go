@@ -42,7 +42,7 @@ func TestExecuteRun_IsAStepOfAWorkflow(t *testing.T) {
 	var result temporalengine.RunResult
 	require.NoError(t, first.Get(t.Context(), &result))
 	require.Equal(t, temporalengine.RunResult{ID: "r", Status: runs.Done}, result)
-	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Message.Content)
 
 	// Canceling the workflow stops the run.
 	second := run("s")

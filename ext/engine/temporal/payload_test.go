@@ -65,7 +65,7 @@ func TestEngine_UsesTheConverterOfTheClient(t *testing.T) {
 		Args: []any{temporalengine.Answer{Point: s.Waiting[0].ID, Data: []byte(`"blue"`)}}})
 	require.NoError(t, err)
 	require.NoError(t, h.Get(t.Context(), nil))
-	require.Equal(t, "done: done: 1", comesTo(t, e, "confidential", runs.Done).Result.Content)
+	require.Equal(t, "done: done: 1", comesTo(t, e, "confidential", runs.Done).Message.Content)
 	require.Positive(t, codec.sealed.Load())
 	require.Positive(t, codec.opened.Load())
 	looked := 0

@@ -50,11 +50,11 @@ func TestRemoteTool_IsCalledOnce(t *testing.T) {
 			_, err = e.Submit(t.Context(), jobOf("r", "a"))
 			require.NoError(t, err)
 			o := comesTo(t, e, "r", runs.Waiting)
-			require.Equal(t, adk.QuestionTimer, o.Waiting[0].Kind)
+			require.Equal(t, adk.QuestionTimer, o.Questions[0].Kind)
 			stop()
 			startWorker(t, c, e)
 			time.AfterFunc(3*time.Second, func() { close(open) })
-			require.Equal(t, `done: paid {"request":"do it"}`, comesTo(t, e, "r", runs.Done).Result.Content)
+			require.Equal(t, `done: paid {"request":"do it"}`, comesTo(t, e, "r", runs.Done).Message.Content)
 			require.EqualValues(t, 1, calls.Load())
 		})
 	}

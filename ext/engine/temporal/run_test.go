@@ -31,7 +31,7 @@ import (
 var record = flag.Bool("record", false, "write the histories in testdata")
 
 // comesTo waits until a run has a status.
-func comesTo(t *testing.T, e *temporalengine.Engine, id string, status runs.Status) dispatch.Outcome {
+func comesTo(t *testing.T, e *temporalengine.Engine, id string, status runs.Status) dispatch.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -59,7 +59,7 @@ func statusIs(t *testing.T, c client.Client, workflow string, status runs.Status
 func answer(t *testing.T, e *temporalengine.Engine, id string, value any) {
 	t.Helper()
 	o := comesTo(t, e, id, runs.Waiting)
-	a, err := adk.EncodeAnswer(o.Waiting[0].ID, value)
+	a, err := adk.EncodeAnswer(o.Questions[0].ID, value)
 	require.NoError(t, err)
 	require.NoError(t, e.Reply(t.Context(), id, a))
 }
@@ -108,7 +108,7 @@ func TestEngine_ASmallHistory(t *testing.T) {
 	t.Logf("the first stretch took %s", time.Since(begun).Round(time.Millisecond))
 	statusIs(t, c, e.WorkflowID("r"), runs.Waiting) // an answer that comes sooner is another workflow task
 	answer(t, e, "r", "blue")
-	require.Equal(t, "done: the secret is: 4", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: the secret is: 4", comesTo(t, e, "r", runs.Done).Message.Content)
 
 	h := historyOf(t, c, e.WorkflowID("r"), "question")
 	size := 0
@@ -146,7 +146,7 @@ func TestEngine_AnswersByUpdate(t *testing.T) {
 		require.True(t, isType(update("nothing"), temporalengine.ErrTypeNotWaiting))
 	}
 	require.NoError(t, update(s.Waiting[0].ID))
-	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Message.Content)
 	h := historyOf(t, c, e.WorkflowID("r"), "update")
 	updates := 0
 	for _, event := range h.Events {
@@ -181,7 +181,7 @@ func TestEngine_ARunThatWaitsForAnotherIsItsParent(t *testing.T) {
 	require.NoError(t, c.SignalWorkflow(t.Context(), e.WorkflowID("r"), "", temporalengine.ContinueSignal, nil))
 	statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	answer(t, e, child, "blue")
-	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Message.Content)
 	historyOf(t, c, e.WorkflowID("r"), "child")
 }
 
@@ -202,7 +202,7 @@ func TestEngine_ACanceledWorkflowIsAPausedRun(t *testing.T) {
 	comesTo(t, e, child, runs.Paused)
 	require.NoError(t, e.Continue(t.Context(), "r"))
 	answer(t, e, child, "blue")
-	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Message.Content)
 }
 
 // TestEngine_ARunThatIsContinuedAloneSignalsItsEnd to the run that waits for it, and is not executed by that one.
@@ -227,7 +227,7 @@ func TestEngine_ARunThatIsContinuedAloneSignalsItsEnd(t *testing.T) {
 	statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	answer(t, e, child, "blue")
 	begun := time.Now()
-	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: done: blue", comesTo(t, e, "r", runs.Done).Message.Content)
 	require.Less(t, time.Since(begun), 10*time.Second)
 	h := historyOf(t, c, e.WorkflowID("r"), "child-of-others")
 	require.True(t, slices.ContainsFunc(h.Events, func(e *history.HistoryEvent) bool {
@@ -252,7 +252,7 @@ func TestEngine_ACanceledWorkflowStopsAtASafePoint(t *testing.T) {
 	historyOf(t, c, e.WorkflowID("r"), "canceled-stretch")
 	comesTo(t, e, "r", runs.Paused)
 	require.NoError(t, e.Continue(t.Context(), "r"))
-	require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Message.Content)
 	require.Empty(t, work.entered)
 }
 
@@ -275,7 +275,7 @@ func TestEngine_AWorkerThatEndsGivesItsRunsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, runs.Ready, info.Status)
 	startWorker(t, c, e)
-	require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Message.Content)
 	require.Empty(t, work.entered)
 	historyOf(t, c, e.WorkflowID("r"), "moved")
 }
@@ -332,7 +332,7 @@ func TestReconcile_ExecutesWhatItsProcessCouldNotSay(t *testing.T) {
 	done, err = e.Reconcile(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Signaled)
-	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: blue", comesTo(t, e, "r", runs.Done).Message.Content)
 	done, err = e.Reconcile(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, done)
@@ -433,5 +433,5 @@ func TestEngine_RunsOfAQueueAreExecutedByItsWorkers(t *testing.T) {
 	e, err := temporalengine.New(c, d, conf)
 	require.NoError(t, err)
 	startWorkerOf(t, c, e, "gpu")
-	require.Equal(t, "done: 1", comesTo(t, front, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: 1", comesTo(t, front, "r", runs.Done).Message.Content)
 }

@@ -70,7 +70,7 @@ func TestEngine_ACallMayTakeLongerThanAHeartbeat(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	close(work.open)
-	require.Equal(t, "done: worked", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: worked", comesTo(t, e, "r", runs.Done).Message.Content)
 	require.Empty(t, work.entered)
 }
 
@@ -113,7 +113,7 @@ func TestEngine_AnActivityThatIsPausedStopsAtASafePoint(t *testing.T) {
 					Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "weft.Stretch"}})
 				require.NoError(t, err)
 			}
-			require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Result.Content)
+			require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Message.Content)
 			require.Empty(t, work.entered)
 		})
 	}
@@ -175,14 +175,14 @@ func (m atOnce) Stream(
 	return schema.StreamReaderFromArray([]*schema.Message{message}), nil
 }
 
-func manyOf(t *testing.T, n int, called tool.BaseTool) dispatch.TypedMaker[*schema.Message] {
+func manyOf(t *testing.T, n int, called tool.BaseTool) dispatch.TypedRunnerFunc[*schema.Message] {
 	info, err := called.Info(t.Context())
 	require.NoError(t, err)
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "many", Description: "many",
 		Model:       atOnce{info.Name, n},
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{called}}}})
 	require.NoError(t, err)
-	return dispatch.Runs(agent)
+	return dispatch.RunnerOf(agent)
 }
 
 // TestEngine_WaitsForMoreThanTheHistoryHasRoomFor: runs and answers. What a stretch returns is at most 8 KiB.
@@ -198,7 +198,7 @@ func TestEngine_WaitsForMoreThanTheHistoryHasRoomFor(t *testing.T) {
 	s := statusIs(t, c, e.WorkflowID("asks"), runs.Waiting)
 	require.Positive(t, s.More)
 	require.Equal(t, n, len(s.Waiting)+s.More)
-	for i, q := range comesTo(t, e, "asks", runs.Waiting).Waiting {
+	for i, q := range comesTo(t, e, "asks", runs.Waiting).Questions {
 		if i%2 == 0 {
 			a, err := adk.EncodeAnswer(q.ID, "blue")
 			require.NoError(t, err)
@@ -212,11 +212,11 @@ func TestEngine_WaitsForMoreThanTheHistoryHasRoomFor(t *testing.T) {
 			return err == nil && h.Get(t.Context(), nil) == nil
 		}, 20*time.Second, 20*time.Millisecond)
 	}
-	require.Equal(t, fmt.Sprint(n, " results"), comesTo(t, e, "asks", runs.Done).Result.Content)
+	require.Equal(t, fmt.Sprint(n, " results"), comesTo(t, e, "asks", runs.Done).Message.Content)
 
 	_, err = e.Submit(t.Context(), jobOf("runs", "runs"))
 	require.NoError(t, err)
-	require.Equal(t, fmt.Sprint(n, " results"), comesTo(t, e, "runs", runs.Done).Result.Content)
+	require.Equal(t, fmt.Sprint(n, " results"), comesTo(t, e, "runs", runs.Done).Message.Content)
 	for _, run := range []string{"asks", "runs"} {
 		for _, event := range historyOf(t, c, e.WorkflowID(run), "").Events {
 			for _, p := range event.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads() {
@@ -244,7 +244,7 @@ func TestEngine_TakesLargeAnswersThroughTheStore(t *testing.T) {
 	require.True(t, isType(err, temporalengine.ErrTypeInvalid), "%v", err)
 	require.ErrorContains(t, err, "put it into the store, and signal weft.changed")
 	answer(t, e, "r", large)
-	require.Equal(t, "done: "+large, comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: "+large, comesTo(t, e, "r", runs.Done).Message.Content)
 	for _, event := range historyOf(t, c, e.WorkflowID("r"), "").Events {
 		require.Less(t, event.Size(), 8<<10)
 	}

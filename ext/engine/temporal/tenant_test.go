@@ -29,7 +29,7 @@ func TestEngine_TenantsDoNotShareWorkflows(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for tenant, e := range engines {
-		child := comesTo(t, e, "r", runs.Waiting).Waiting[0]
+		child := comesTo(t, e, "r", runs.Waiting).Questions[0]
 		require.Contains(t, e.WorkflowID("r"), "#r", tenant)
 		info, _, err := e.Inspect(t.Context(), "r")
 		require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestEngine_TenantsDoNotShareWorkflows(t *testing.T) {
 			require.NoError(t, err)
 			answer(t, e, run.ID, fmt.Sprint("answer of ", tenant))
 		}
-		require.Equal(t, "done: done: answer of "+tenant, comesTo(t, e, "r", runs.Done).Result.Content, child.ID)
+		require.Equal(t, "done: done: answer of "+tenant, comesTo(t, e, "r", runs.Done).Message.Content, child.ID)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestPlugin_GivesAWorkerWhatItNeeds(t *testing.T) {
 	defer w.Stop()
 	_, err = e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	require.Equal(t, "done: 1", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: 1", comesTo(t, e, "r", runs.Done).Message.Content)
 }
 
 // TestScheduleReconcile_MendsByItself what a process could not say. Making the schedule again changes nothing.
@@ -44,5 +44,5 @@ func TestScheduleReconcile_MendsByItself(t *testing.T) {
 	}()
 	_, err := d.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
-	require.Equal(t, "done: 1", comesTo(t, e, "r", runs.Done).Result.Content)
+	require.Equal(t, "done: 1", comesTo(t, e, "r", runs.Done).Message.Content)
 }

@@ -155,7 +155,7 @@ func answerOf(p point, response mcp.InputResponse) (any, error) {
 	if !isForm {
 		return runs.JSONReply(data), nil
 	}
-	return serve.AnswerValue(runs.Question{ID: p.ID, Kind: p.Kind, Info: p.Info}, data)
+	return serve.ReplyValue(runs.Question{ID: p.ID, Kind: p.Kind, Info: p.Info}, data)
 }
 
 // refusal is the answer of a user who gives none.

@@ -53,7 +53,7 @@ func TestAgent_ContinuesInAnotherProcess(t *testing.T) {
 
 func continues[M adk.MessageType](t *testing.T) {
 	dir := t.TempDir()
-	process := func(script ...adktest.Reply) *mcp.ClientSession {
+	process := func(script ...adktest.Answer) *mcp.ClientSession {
 		store, err := checkpoint.NewFileStore(dir)
 		require.NoError(t, err)
 		agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "refund",

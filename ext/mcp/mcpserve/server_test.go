@@ -86,13 +86,13 @@ func text(t *testing.T, r *mcp.CallToolResult) string {
 }
 
 // desk is a server with an agent whose tool must be approved.
-func desk(t *testing.T, conf mcpserve.Config, pay tool.BaseTool, script ...adktest.Reply) *mcpserve.Server {
+func desk(t *testing.T, conf mcpserve.Config, pay tool.BaseTool, script ...adktest.Answer) *mcpserve.Server {
 	t.Helper()
 	return deskOn(t, adktest.NewStore(), conf, pay, script...)
 }
 
 func deskOn(
-	t *testing.T, store *adktest.Store, conf mcpserve.Config, pay tool.BaseTool, script ...adktest.Reply,
+	t *testing.T, store *adktest.Store, conf mcpserve.Config, pay tool.BaseTool, script ...adktest.Answer,
 ) *mcpserve.Server {
 	t.Helper()
 	ask, err := approval.New(t.Context(), &approval.Config{Tools: []string{"pay"}})
@@ -269,7 +269,7 @@ func TestTool_WithAnOutputSchemaAnswersWhatFitsIt(t *testing.T) {
 	picture := schema.ToolOutputPart{Type: schema.ToolPartTypeImage,
 		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &png, MIMEType: "image/png"}}}
 	object := schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: `{"n":1}`}
-	parts := func(p ...schema.ToolOutputPart) adktest.Reply { return adktest.Results(&schema.ToolResult{Parts: p}) }
+	parts := func(p ...schema.ToolOutputPart) adktest.Answer { return adktest.Results(&schema.ToolResult{Parts: p}) }
 	output := schema.NewParamsOneOfByRawJSON(json.RawMessage(
 		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`))
 	for name, c := range map[string]struct {

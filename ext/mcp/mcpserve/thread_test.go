@@ -19,7 +19,7 @@ import (
 )
 
 // chatty serves an agent with threads, and with a tool that only its client can run.
-func chatty(t *testing.T, script ...adktest.Reply) *mcpserve.Server {
+func chatty(t *testing.T, script ...adktest.Answer) *mcpserve.Server {
 	t.Helper()
 	store := checkpoint.NewMemoryStore()
 	threads, err := conversation.NewStore(store)
@@ -101,11 +101,11 @@ func TestAddAgent_RefusesThreadsWhereThereCanBeNone(t *testing.T) {
 func TestAgent_TheResultIsWhatTheRunEndsWith(t *testing.T) {
 	for want, c := range map[string]struct {
 		directly bool
-		script   []adktest.Reply
+		script   []adktest.Answer
 	}{
-		"seen": {true, []adktest.Reply{adktest.Says("let me look").Calling(adktest.Call("look", "{}"))}},
-		"":     {false, []adktest.Reply{adktest.Calls(adktest.Call("look", "{}")), adktest.Says("")}},
-		"done": {false, []adktest.Reply{adktest.Says("let me look").Calling(adktest.Call("look", "{}")), adktest.Says("done")}},
+		"seen": {true, []adktest.Answer{adktest.Says("let me look").Calling(adktest.Call("look", "{}"))}},
+		"":     {false, []adktest.Answer{adktest.Calls(adktest.Call("look", "{}")), adktest.Says("")}},
+		"done": {false, []adktest.Answer{adktest.Says("let me look").Calling(adktest.Call("look", "{}")), adktest.Says("done")}},
 	} {
 		tools := adktest.Tools(adktest.NewTool("look", adktest.Says("seen")))
 		if c.directly {

@@ -13,7 +13,7 @@ import (
 )
 
 // costing is an answer that says what it used, the last chunk of several if it is streamed.
-func costing(m *schema.Message, input, output int) adktest.Reply {
+func costing(m *schema.Message, input, output int) adktest.Answer {
 	end := &schema.Message{Role: schema.Assistant, ResponseMeta: &schema.ResponseMeta{
 		Usage: &schema.TokenUsage{PromptTokens: input, CompletionTokens: output, TotalTokens: input + output}}}
 	return adktest.Messages(m, end)

@@ -41,7 +41,7 @@ func expectAsked(t *testing.T, want bool, srv *mcptool.Server, of []*mcptool.Ser
 	t.Helper()
 	approve, err := approval.New(t.Context(), &approval.Config{Ask: mcptool.AskDestructive(of...)})
 	require.NoError(t, err)
-	var script []adktest.Reply
+	var script []adktest.Answer
 	for _, name := range calls {
 		script = append(script, adktest.Calls(adktest.Call(name, "{}")))
 	}

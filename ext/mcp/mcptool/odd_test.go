@@ -209,8 +209,8 @@ func TestMiddleware_ATakenNameIsNeverReplaced(t *testing.T) {
 	log := &records{}
 	a, _ := seller(t, mcptool.Config{}, &first, toolNamed("pay"))
 	b, web := seller(t, mcptool.Config{Logger: log.logger()}, &second, toolNamed("refund"), toolNamed("transfer_to_agent"), toolNamed("look"))
-	turn := func(offered ...string) []adktest.Reply {
-		return []adktest.Reply{adktest.Calls(adktest.Call("refund", "{}"), adktest.Call("pay", "{}")).Offered(offered...), adktest.Says("ok")}
+	turn := func(offered ...string) []adktest.Answer {
+		return []adktest.Answer{adktest.Calls(adktest.Call("refund", "{}"), adktest.Call("pay", "{}")).Offered(offered...), adktest.Says("ok")}
 	}
 	m := adktest.NewModel(t, append(append(turn("refund", "pay", "look"), turn("refund", "pay", "look")...), turn("refund", "pay", "see")...)...)
 	r := market(t, m, []tool.BaseTool{refund}, a, b)

@@ -46,7 +46,7 @@ func asksToPay(paid *atomic.Int32) mcp.ToolHandler {
 }
 
 // cashier is an agent that pays, in a process with a store.
-func cashier(t adktest.TB, srv *mcptool.Server, store adk.CheckPointStore, script ...adktest.Reply) *adk.Runner {
+func cashier(t adktest.TB, srv *mcptool.Server, store adk.CheckPointStore, script ...adktest.Answer) *adk.Runner {
 	agent, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{Name: "cashier",
 		Model: adktest.NewModel(t, script...), Handlers: []adk.ChatModelAgentMiddleware{srv.Middleware()}})
 	if err != nil {

@@ -133,7 +133,7 @@ func BenchmarkNumbers_InFlight(b *testing.B) {
 		store := &counted{Store: open(b)}
 		held := make(chan struct{})
 		thinking.Add(count)
-		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(thinker(b, func() { thinking.Done(); <-held }))}})
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(thinker(b, func() { thinking.Done(); <-held }))}})
 		for n := range count {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)
@@ -200,7 +200,7 @@ func BenchmarkNumbers_StoreOutOfReach(b *testing.B) {
 			begun.Add(1)
 			<-back
 		})
-		d := dispatch.New(store, dispatch.Config{TTL: 3 * time.Second, Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+		d := dispatch.New(store, dispatch.Config{TTL: 3 * time.Second, Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 		for n := range many {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)
@@ -243,7 +243,7 @@ func BenchmarkNumbers_Soak(b *testing.B) {
 			made <- adk.GetIdempotencyKey(ctx)
 			time.Sleep(5 * time.Millisecond)
 		})
-		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}}
 		d := dispatch.New(store, conf)
 		work := func() (stop func()) {
 			ctx, cancel := context.WithCancel(b.Context())

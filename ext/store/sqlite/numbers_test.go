@@ -90,11 +90,11 @@ func BenchmarkNumbers_Waiting(b *testing.B) {
 	for b.Loop() {
 		path := filepath.Join(b.TempDir(), "runs.db")
 		store := openAt(b, path)
-		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(stepper(b, 1, true))}})
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(stepper(b, 1, true))}})
 		for n := range many {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)
-			o, err := d.Stretch(b.Context(), fmt.Sprint(n))
+			o, err := d.Execute(b.Context(), fmt.Sprint(n))
 			require.NoError(b, err)
 			require.Equal(b, runs.Waiting, o.Status)
 		}
@@ -130,7 +130,7 @@ func BenchmarkNumbers_Waiting(b *testing.B) {
 		answer, err := adk.EncodeAnswer(waiting.Waiting[0].ID, runs.JSONReply("true"))
 		require.NoError(b, err)
 		require.NoError(b, d.Reply(b.Context(), "7", answer))
-		o, err := d.Stretch(b.Context(), "7")
+		o, err := d.Execute(b.Context(), "7")
 		require.NoError(b, err)
 		require.Equal(b, runs.Done, o.Status)
 		b.ReportMetric(float64(time.Since(begun).Microseconds())/1000, "resume-ms")
@@ -141,12 +141,12 @@ func BenchmarkNumbers_Waiting(b *testing.B) {
 func BenchmarkNumbers_Run(b *testing.B) {
 	agent := stepper(b, 10, false)
 	b.Run("stored", func(b *testing.B) {
-		d := dispatch.New(open(b), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+		d := dispatch.New(open(b), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 		n := 0
 		for b.Loop() {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)
-			o, err := d.Stretch(b.Context(), fmt.Sprint(n))
+			o, err := d.Execute(b.Context(), fmt.Sprint(n))
 			require.NoError(b, err)
 			require.Equal(b, runs.Done, o.Status)
 			n++
@@ -179,7 +179,7 @@ func BenchmarkNumbers_Resume(b *testing.B) {
 				id := fmt.Sprint(n)
 				dying, die := context.WithCancel(b.Context())
 				left := steps
-				d := dispatch.New(store, dispatch.Config{TTL: time.Second, Agents: dispatch.Agents{"a": dispatch.Runs(agent)},
+				d := dispatch.New(store, dispatch.Config{TTL: time.Second, Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)},
 					OnEvent: func(_ context.Context, _ runs.Info, e *adk.AgentEvent) {
 						if m := e.Output; m != nil && m.MessageOutput != nil && m.MessageOutput.Role == schema.Tool {
 							if left--; left == 0 {
@@ -189,9 +189,9 @@ func BenchmarkNumbers_Resume(b *testing.B) {
 					}})
 				_, err := d.Submit(b.Context(), job(n))
 				require.NoError(b, err)
-				_, _ = d.Stretch(dying, id)
+				_, _ = d.Execute(dying, id)
 				begun := time.Now()
-				o, err := d.Stretch(b.Context(), id)
+				o, err := d.Execute(b.Context(), id)
 				require.NoError(b, err)
 				require.Equal(b, runs.Done, o.Status, "%v", o.Err)
 				continued += time.Since(begun)

@@ -83,7 +83,7 @@ func TestWorker_Child(t *testing.T) {
 		fmt.Fprintf(log, "%d begins\n", os.Getpid())
 		time.Sleep(50 * time.Millisecond)
 	})
-	d := dispatch.New(store, dispatch.Config{TTL: workerTTL, Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+	d := dispatch.New(store, dispatch.Config{TTL: workerTTL, Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 	require.NoError(t, d.Work(ctx, dispatch.WorkerConfig{Poll: workerPoll, DrainTimeout: -1}))
 }
 
@@ -221,7 +221,7 @@ func BenchmarkNumbers_Drain(b *testing.B) {
 			mu.Unlock()
 			time.Sleep(100 * time.Millisecond)
 		})
-		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)}})
 		for n := range many {
 			_, err := d.Submit(b.Context(), job(n))
 			require.NoError(b, err)

@@ -56,7 +56,7 @@ func (l *lockedBuffer) String() string {
 func RequireNoLeaks(t *testing.T, handler func(*serve.Server) http.Handler, path string, bodies ...string) {
 	t.Helper()
 	log := &lockedBuffer{}
-	for _, replies := range [][]adktest.Reply{
+	for _, replies := range [][]adktest.Answer{
 		{adktest.Fails(errors.New(canaryError)).Repeated()},
 		{adktest.Streams("Half").ThenFails(errors.New(canaryError)).Repeated()},
 		{adktest.Calls(adktest.Call("look", `{}`)).Repeated()},
@@ -65,7 +65,7 @@ func RequireNoLeaks(t *testing.T, handler func(*serve.Server) http.Handler, path
 		look := adktest.NewTool("look", adktest.Fails(errors.New(canaryError)).Repeated())
 		conf := adk.ChatModelAgentConfig{Name: "desk", Description: "helps"}
 		if replies == nil { // the model is told of the error, and what it is told is shown to clients that see tools
-			replies = []adktest.Reply{adktest.Calls(adktest.Call("look", `{}`)).Repeated()}
+			replies = []adktest.Answer{adktest.Calls(adktest.Call("look", `{}`)).Repeated()}
 			look = adktest.NewTool("look", adktest.Fails(errors.New(secretError)).Repeated())
 			told, err := toolerrors.New(t.Context(), nil)
 			require.NoError(t, err)

@@ -47,11 +47,11 @@ func Local(t *testing.T, s *serve.Server) *serve.Caller {
 func Speaking(t *testing.T, c *serve.Caller) (run serve.Run) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		runs, err := c.Runs(t.Context(), serve.Query{Status: serve.Running})
-		if err != nil || len(runs) == 0 {
+		all, err := c.Runs(t.Context(), serve.Query{Status: serve.Running})
+		if err != nil || len(all) == 0 {
 			return false
 		}
-		run = runs[0]
+		run = all[0]
 		return true
 	}, 10*time.Second, 5*time.Millisecond)
 	for e, err := range c.Events(t.Context(), run.ID, runlog.Cursor{}) {
@@ -64,12 +64,12 @@ func Speaking(t *testing.T, c *serve.Caller) (run serve.Run) {
 }
 
 // EachKind runs a test with servers of each kind of messages. make makes one whose model answers with replies.
-func EachKind(t *testing.T, test func(t *testing.T, make func(replies ...adktest.Reply) Desk)) {
+func EachKind(t *testing.T, test func(t *testing.T, make func(replies ...adktest.Answer) Desk)) {
 	t.Run("ordinary", func(t *testing.T) {
-		test(t, func(replies ...adktest.Reply) Desk { return newDesk[*schema.Message](t, replies) })
+		test(t, func(replies ...adktest.Answer) Desk { return newDesk[*schema.Message](t, replies) })
 	})
 	t.Run("agentic", func(t *testing.T) {
-		test(t, func(replies ...adktest.Reply) Desk {
+		test(t, func(replies ...adktest.Answer) Desk {
 			d := newDesk[*schema.AgenticMessage](t, replies)
 			d.Agentic = true
 			return d
@@ -77,7 +77,7 @@ func EachKind(t *testing.T, test func(t *testing.T, make func(replies ...adktest
 	})
 }
 
-func newDesk[M adk.MessageType](t *testing.T, replies []adktest.Reply) Desk {
+func newDesk[M adk.MessageType](t *testing.T, replies []adktest.Answer) Desk {
 	t.Helper()
 	guard, err := approval.NewTyped[M](t.Context(), &approval.Config{Tools: []string{"pay"}})
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ func Both(t *testing.T, ordinary, agentic func(*testing.T)) {
 }
 
 // EveryTool is the tool "t" in every form.
-func EveryTool(script ...adktest.Reply) map[string]tool.BaseTool {
+func EveryTool(script ...adktest.Answer) map[string]tool.BaseTool {
 	return map[string]tool.BaseTool{"tool": adktest.NewTool("t", script...),
 		"stream":   adktest.NewStreamTool("t", script...),
 		"enhanced": adktest.NewEnhancedTool("t", script...), "enhanced stream": adktest.NewEnhancedStreamTool("t", script...)}

@@ -109,12 +109,12 @@ func Serve(ctx context.Context, store *dispatch.Dispatcher, n int, put func(id s
 // serve waits for an order and says yes to what it asks. A process that answers a run puts it into the queue.
 func serve(
 	ctx context.Context, store *dispatch.Dispatcher, id string, put func(id string) error,
-) (o dispatch.Outcome, err error) {
+) (o dispatch.Result, err error) {
 	for {
 		if o, err = store.Wait(ctx, id); err != nil || o.Status != runs.Waiting {
 			return o, err
 		}
-		for _, q := range o.Waiting {
+		for _, q := range o.Questions {
 			answer, err := adk.EncodeAnswer(q.ID, runs.JSONReply("true"))
 			if err == nil {
 				err = store.Reply(ctx, id, answer)

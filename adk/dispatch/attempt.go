@@ -28,10 +28,10 @@ const (
 	stoppedByUser
 )
 
-// heldLease is the lease that a runner executes a stretch on. It passes everything on to the lease of the store, and
+// attempt is the lease that a runner executes a stretch on. It passes everything on to the lease of the store, and
 // decides the outcome of the run: what only the dispatcher knows, such as when it is tried again and which runs it waits
 // for, goes into the same settlement.
-type heldLease[M adk.MessageType] struct {
+type attempt[M adk.MessageType] struct {
 	runs.Lease
 	d     *TypedDispatcher[M]
 	info  runs.Info
@@ -76,19 +76,19 @@ func newTakenLease(lease runs.Lease, asked time.Time) *takenLease {
 }
 
 // hold makes the lease of a stretch.
-func (d *TypedDispatcher[M]) hold(lease *takenLease, info runs.Info, o stretchOptions) *heldLease[M] {
-	h := &heldLease[M]{Lease: lease.Lease, d: d, info: info, clock: lease.clock, sign: lease.asked, drain: o.drain,
+func (d *TypedDispatcher[M]) hold(lease *takenLease, info runs.Info, o executeOptions) *attempt[M] {
+	h := &attempt[M]{Lease: lease.Lease, d: d, info: info, clock: lease.clock, sign: lease.asked, drain: o.drain,
 		meter: o.meter, over: make(chan struct{})}
 	h.meter.begin(lease.Token())
 	if d.conf.Log != nil {
-		h.record = d.conf.Log.Record(runlog.RunInfo{ID: info.ID, Conversation: info.Key, Labels: info.Tags,
+		h.record = d.conf.Log.Record(runlog.About{ID: info.ID, Conversation: info.Key, Labels: info.Tags,
 			TakenOver: info.Status == runs.Running}, lease.Token())
 	}
 	return h
 }
 
 // release ends what waits for requests to stop the stretch.
-func (h *heldLease[M]) release() {
+func (h *attempt[M]) release() {
 	close(h.over)
 	h.endTurn()
 	h.mu.Lock()
@@ -99,7 +99,7 @@ func (h *heldLease[M]) release() {
 }
 
 // SignOfLife is from when on the lease counts: see core.SignOfLife. (F7)
-func (h *heldLease[M]) SignOfLife() time.Time {
+func (h *attempt[M]) SignOfLife() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.sign
@@ -107,7 +107,7 @@ func (h *heldLease[M]) SignOfLife() time.Time {
 
 // keepUntilUsed renews the lease until the runner uses it, which renews it from then on, or until stop is called: what
 // makes the runner may take longer than the lease.
-func (h *heldLease[M]) keepUntilUsed() (stop func() bool) {
+func (h *attempt[M]) keepUntilUsed() (stop func() bool) {
 	every := h.TTL() / 3
 	var timer *time.Timer
 	h.mu.Lock()
@@ -133,7 +133,7 @@ func (h *heldLease[M]) keepUntilUsed() (stop func() bool) {
 }
 
 // NotifyStops implements core.StopNotifier: requests come from the store, and from the worker when it drains.
-func (h *heldLease[M]) NotifyStops(stop func(runs.StopRequest)) {
+func (h *attempt[M]) NotifyStops(stop func(runs.StopRequest)) {
 	core.NotifyStops(h.Lease, h.over, func(how runs.StopRequest) {
 		h.stopped(stoppedByUser)
 		stop(how)
@@ -148,17 +148,17 @@ func (h *heldLease[M]) NotifyStops(stop func(runs.StopRequest)) {
 }
 
 // Unwrap returns the lease of the store, for what it offers beside a runs.Lease.
-func (h *heldLease[M]) Unwrap() runs.Lease { return h.Lease }
+func (h *attempt[M]) Unwrap() runs.Lease { return h.Lease }
 
 // stopped notes who has the run stopped.
-func (h *heldLease[M]) stopped(by stopSource) {
+func (h *attempt[M]) stopped(by stopSource) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.by = max(h.by, by)
 }
 
 // note remembers that the lease is used, and whether the store failed.
-func (h *heldLease[M]) note(err error) error {
+func (h *attempt[M]) note(err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.used = true
@@ -172,7 +172,7 @@ func (h *heldLease[M]) note(err error) error {
 }
 
 // Renew measures how long the store takes.
-func (h *heldLease[M]) Renew(ctx context.Context) error {
+func (h *attempt[M]) Renew(ctx context.Context) error {
 	begun := time.Now()
 	err := h.Lease.Renew(ctx)
 	h.d.observe(ObserveRenewal, time.Since(begun), h.info)
@@ -182,17 +182,17 @@ func (h *heldLease[M]) Renew(ctx context.Context) error {
 	return err
 }
 
-func (h *heldLease[M]) Get(ctx context.Context, id string) ([]byte, bool, error) {
+func (h *attempt[M]) Get(ctx context.Context, id string) ([]byte, bool, error) {
 	data, exists, err := h.Lease.Get(ctx, id)
 	return data, exists, h.note(err)
 }
 
-func (h *heldLease[M]) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+func (h *attempt[M]) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 	records, err := h.Lease.ReadRecords(ctx, id)
 	return records, h.note(err)
 }
 
-func (h *heldLease[M]) AppendRecord(ctx context.Context, id string, record []byte) error {
+func (h *attempt[M]) AppendRecord(ctx context.Context, id string, record []byte) error {
 	err := h.note(h.Lease.AppendRecord(ctx, id, record))
 	if err == nil {
 		h.meter.step()
@@ -202,7 +202,7 @@ func (h *heldLease[M]) AppendRecord(ctx context.Context, id string, record []byt
 }
 
 // wrote counts a record of a suspect: the first one says only that it is executed, and the next one that it is innocent.
-func (h *heldLease[M]) wrote() {
+func (h *attempt[M]) wrote() {
 	if h.turn == nil {
 		return
 	}
@@ -216,23 +216,23 @@ func (h *heldLease[M]) wrote() {
 }
 
 // endTurn lets the next suspect be executed.
-func (h *heldLease[M]) endTurn() {
+func (h *attempt[M]) endTurn() {
 	if h.turn != nil {
 		h.turn()
 	}
 }
 
-func (h *heldLease[M]) RemoveRecords(ctx context.Context, id string) error {
+func (h *attempt[M]) RemoveRecords(ctx context.Context, id string) error {
 	return h.note(h.Lease.RemoveRecords(ctx, id))
 }
 
-func (h *heldLease[M]) Replies(ctx context.Context) ([]runs.Reply, error) {
+func (h *attempt[M]) Replies(ctx context.Context) ([]runs.Reply, error) {
 	answers, err := h.Lease.Replies(ctx)
 	return answers, h.note(err)
 }
 
 // Settle decides what the runner says and settles the run in the store.
-func (h *heldLease[M]) Settle(ctx context.Context, s runs.Settlement) error {
+func (h *attempt[M]) Settle(ctx context.Context, s runs.Settlement) error {
 	if s.Status == "" { // the stretch settles it: it knows why the runner could not continue
 		return h.note(nil)
 	}
@@ -250,27 +250,27 @@ func (h *heldLease[M]) Settle(ctx context.Context, s runs.Settlement) error {
 }
 
 // end returns how the stretch ended, nil if the store was not given an end.
-func (h *heldLease[M]) end() *runs.Settlement {
+func (h *attempt[M]) end() *runs.Settlement {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.settled
 }
 
 // isUsed reports whether the runner has used the lease.
-func (h *heldLease[M]) isUsed() bool {
+func (h *attempt[M]) isUsed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.used
 }
 
-func (h *heldLease[M]) stoppedBy() stopSource {
+func (h *attempt[M]) stoppedBy() stopSource {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.by
 }
 
 // decide turns the settlement of the runner into the one that the store gets.
-func (h *heldLease[M]) decide(ctx context.Context, s *runs.Settlement) {
+func (h *attempt[M]) decide(ctx context.Context, s *runs.Settlement) {
 	if h.isLate() && s.Status != runs.Done {
 		late := &deadlineError{h.info.Deadline}
 		*s = runs.Settlement{Status: runs.Failed, Err: late.Error(), Cause: late, Checkpoint: s.Checkpoint,
@@ -292,7 +292,7 @@ func (h *heldLease[M]) decide(ctx context.Context, s *runs.Settlement) {
 }
 
 // isLate reports whether the deadline of the run is over.
-func (h *heldLease[M]) isLate() bool {
+func (h *attempt[M]) isLate() bool {
 	return !h.info.Deadline.IsZero() && !h.clock.Now().Before(h.info.Deadline)
 }
 
@@ -307,7 +307,7 @@ func (e *deadlineError) Error() string {
 func (e *deadlineError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // decideFailed has a run tried again whose failure may pass.
-func (h *heldLease[M]) decideFailed(s *runs.Settlement) {
+func (h *attempt[M]) decideFailed(s *runs.Settlement) {
 	cause := s.Cause
 	if cause == nil {
 		cause = errors.New(s.Err)
@@ -332,7 +332,7 @@ func (d *TypedDispatcher[M]) answerParent(info runs.Info, s *runs.Settlement) {
 	if info.Parent == "" {
 		return
 	}
-	answer := &ChildOutcome{Err: s.Err}
+	answer := &ChildResult{Err: s.Err}
 	if s.Status == runs.Done {
 		m, _, err := adk.DecodeResult[M](s.Result)
 		if answer.Message = m; err != nil {
@@ -341,14 +341,14 @@ func (d *TypedDispatcher[M]) answerParent(info runs.Info, s *runs.Settlement) {
 	}
 	encoded, err := adk.EncodeAnswer("", answer)
 	if err != nil { // such as a message with an Extra of a type that is not registered
-		encoded, _ = adk.EncodeAnswer("", &ChildOutcome{Err: "the result of the run cannot be handed on: " + err.Error()})
+		encoded, _ = adk.EncodeAnswer("", &ChildResult{Err: "the result of the run cannot be handed on: " + err.Error()})
 	}
 	s.Answer = encoded.Data
 }
 
 // decideWaiting submits the runs that are waited for, and has the run wake up when a timer ends or an answer is
 // overdue.
-func (h *heldLease[M]) decideWaiting(ctx context.Context, s *runs.Settlement) {
+func (h *attempt[M]) decideWaiting(ctx context.Context, s *runs.Settlement) {
 	s.WakeAt = earlier(s.WakeAt, h.info.Deadline)
 	for i := range s.Waiting {
 		p := &s.Waiting[i]

@@ -15,10 +15,10 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// NotMineAgain is after how long a run is due again that a worker does not execute (see [ErrNotMine]).
-const NotMineAgain = 5 * time.Second
+// WrongWorkerDelay is after how long a run is due again that a worker does not execute (see [ErrWrongWorker]).
+const WrongWorkerDelay = 5 * time.Second
 
-// Stretch executes a run from where it is to where it ends or waits, and returns its outcome. A run that has ended, is
+// Execute executes a run from where it is to where it ends or waits, and returns its outcome. A run that has ended, is
 // paused, waits for answers that are not there, or is ready at a later time only (Outcome.WakeAt), is not touched. It
 // blocks meanwhile, and may be called by anyone, at any time: of several callers one executes, and the others get an
 // error that matches runs.ErrBusy.
@@ -27,24 +27,24 @@ const NotMineAgain = 5 * time.Second
 // this process does not know the agent. The next caller continues the run. What the run itself failed of is Outcome.Err.
 //
 // When ctx ends the run is stopped, and is ready for the next caller (see [WithDrain] for a gentler end).
-func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...StretchOption) (TypedOutcome[M], error) {
+func (d *TypedDispatcher[M]) Execute(ctx context.Context, id string, opts ...ExecuteOption) (TypedResult[M], error) {
 	info, exists, err := d.Inspect(ctx, id)
 	if err == nil {
 		err = notOwn(id)
 	}
 	if err != nil {
-		return TypedOutcome[M]{}, err
+		return TypedResult[M]{}, err
 	}
 	if exists && isOver(info) { // that needs no lease
 		return d.outcomeOf(ctx, info)
 	}
-	o := stretchOptions{drain: &drain{}}
+	o := executeOptions{drain: &drain{}}
 	for _, set := range opts {
 		set(&o)
 	}
 	defer o.drain.end()
 	if o.turn, err = d.awaitTurn(ctx, info); err != nil {
-		return TypedOutcome[M]{}, err
+		return TypedResult[M]{}, err
 	}
 	if o.turn != nil {
 		defer o.turn()
@@ -56,7 +56,7 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	asked := time.Now()
 	taken, err := d.store.Acquire(ctx, id, request)
 	if err != nil {
-		return TypedOutcome[M]{}, err
+		return TypedResult[M]{}, err
 	}
 	lease := newTakenLease(taken, asked)
 	if isEarly(lease.Info(), lease.clock.Now()) {
@@ -111,7 +111,7 @@ func (d *TypedDispatcher[M]) leaseRequest() runs.LeaseRequest {
 }
 
 // execute is a stretch whose lease is taken.
-func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how stretchOptions) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how executeOptions) (o TypedResult[M], err error) {
 	defer d.notify()
 	// The caller's context ends what the run does, and not that the store is given its end.
 	settling := context.WithoutCancel(ctx)
@@ -140,13 +140,13 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how
 	if refusal != nil {
 		return d.settleAs(settling, h, *refusal)
 	}
-	d.count(CountStretch, info)
+	d.count(CountAttempt, info)
 	if info.Status == runs.Running {
 		d.count(CountTakeover, info)
 	}
 	begun := time.Now()
 	err = d.run(ctx, h, targets)
-	d.observe(ObserveStretch, time.Since(begun), info)
+	d.observe(ObserveAttempt, time.Since(begun), info)
 	switch {
 	case h.end() != nil:
 		return d.settledAs(settling, h)
@@ -154,7 +154,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how
 		d.count(CountLost, info)
 		return o, err
 	case isForOthers(err):
-		return o, errors.Join(err, lease.Settle(settling, runs.Settlement{WakeAt: lease.clock.Now().Add(NotMineAgain)}))
+		return o, errors.Join(err, lease.Settle(settling, runs.Settlement{WakeAt: lease.clock.Now().Add(WrongWorkerDelay)}))
 	case ctx.Err() != nil: // before it began
 		return o, errors.Join(err, lease.Settle(settling, runs.Settlement{}))
 	case err == nil:
@@ -167,7 +167,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how
 // isForOthers reports whether a run that could not begin here can be executed by other workers: workers of a newer
 // release, or workers that know its types or its key. Nothing of it is changed.
 func isForOthers(err error) bool {
-	for _, why := range []error{ErrNotMine, runs.ErrNewerFormat, runs.ErrUnknownType, checkpoint.ErrNoKey} {
+	for _, why := range []error{ErrWrongWorker, runs.ErrNewerFormat, runs.ErrUnknownType, checkpoint.ErrNoKey} {
 		if errors.Is(err, why) {
 			return true
 		}
@@ -176,7 +176,7 @@ func isForOthers(err error) bool {
 }
 
 // settleAs settles a run that was not executed.
-func (d *TypedDispatcher[M]) settleAs(ctx context.Context, h *heldLease[M], s runs.Settlement) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) settleAs(ctx context.Context, h *attempt[M], s runs.Settlement) (o TypedResult[M], err error) {
 	if err := h.Settle(ctx, s); err != nil {
 		return o, errors.Join(s.Cause, err)
 	}
@@ -184,7 +184,7 @@ func (d *TypedDispatcher[M]) settleAs(ctx context.Context, h *heldLease[M], s ru
 }
 
 // leave gives a lease back without having done anything, and returns the outcome of the run.
-func (d *TypedDispatcher[M]) leave(ctx context.Context, lease runs.Lease, s runs.Settlement) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) leave(ctx context.Context, lease runs.Lease, s runs.Settlement) (o TypedResult[M], err error) {
 	id := lease.Info().ID
 	if err := lease.Settle(ctx, s); err != nil {
 		return o, err
@@ -222,7 +222,7 @@ func (e *PoisonedError) Error() string {
 }
 
 // run has the runner of the agent execute the run. It returns the last error; the outcome of the run is in h.
-func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets map[string]any) (err error) {
+func (d *TypedDispatcher[M]) run(ctx context.Context, h *attempt[M], targets map[string]any) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // of code of the user's
 			err = safe.NewPanicError(v, debug.Stack())
@@ -241,7 +241,7 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 	defer h.keepUntilUsed()()
 	maker := d.conf.Agents[info.Agent]
 	if maker == nil {
-		return fmt.Errorf("%w: agent %q is not among Config.Agents", ErrNotMine, info.Agent)
+		return fmt.Errorf("%w: agent %q is not among Config.Agents", ErrWrongWorker, info.Agent)
 	}
 	runner, err := maker(ctx, info, h)
 	if err != nil {
@@ -281,16 +281,16 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 }
 
 // settledAs returns the outcome of a stretch that this process has settled.
-func (d *TypedDispatcher[M]) settledAs(ctx context.Context, h *heldLease[M]) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) settledAs(ctx context.Context, h *attempt[M]) (o TypedResult[M], err error) {
 	s := h.end()
-	o = TypedOutcome[M]{Status: s.Status, Waiting: s.Waiting, WakeAt: s.WakeAt, Err: s.Cause}
+	o = TypedResult[M]{Status: s.Status, Questions: s.Waiting, WakeAt: s.WakeAt, Err: s.Cause}
 	if o.Err == nil && s.Err != "" {
 		o.Err = errors.New(s.Err)
 	}
 	switch s.Status {
 	case runs.Done:
 		d.count(CountDone, h.info)
-		o.Result, o.Agent, err = adk.DecodeResult[M](s.Result)
+		o.Message, o.Agent, err = adk.DecodeResult[M](s.Result)
 	case runs.Failed:
 		d.count(CountFailed, h.info)
 	case runs.Paused:
@@ -310,7 +310,7 @@ func (d *TypedDispatcher[M]) settledAs(ctx context.Context, h *heldLease[M]) (o 
 
 // answerEnded gives a run that has just begun to wait the answers of children that had ended before, so that it need
 // not look later. It is a service: the run looks anyway.
-func (d *TypedDispatcher[M]) answerEnded(ctx context.Context, h *heldLease[M]) {
+func (d *TypedDispatcher[M]) answerEnded(ctx context.Context, h *attempt[M]) {
 	s := h.end()
 	if len(s.Children) == 0 {
 		return

@@ -10,9 +10,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Reply is the behaviour of a model or a tool in one call. It is a value: its methods return a changed copy. The zero
-// Reply is an empty answer.
-type Reply struct {
+// Answer is the behaviour of a model or a tool in one call. It is a value: its methods return a changed copy. The zero
+// Answer is an empty answer.
+type Answer struct {
 	chunks []chunk
 	do     func(ctx context.Context, input string) (string, error)
 
@@ -42,11 +42,11 @@ type chunk struct {
 }
 
 // Says replies with a text.
-func Says(text string) Reply { return Streams(text) }
+func Says(text string) Answer { return Streams(text) }
 
 // Streams replies with a text in pieces, each a chunk of its own where the call is streaming.
-func Streams(pieces ...string) Reply {
-	var r Reply
+func Streams(pieces ...string) Answer {
+	var r Answer
 	for _, p := range pieces {
 		r.chunks = append(r.chunks, chunk{text: p})
 	}
@@ -54,16 +54,16 @@ func Streams(pieces ...string) Reply {
 }
 
 // Calls is the reply of a model that calls tools.
-func Calls(calls ...ToolCall) Reply { return Reply{}.Calling(calls...) }
+func Calls(calls ...ToolCall) Answer { return Answer{}.Calling(calls...) }
 
 // Messages is a reply of exactly these chunks. They must be of the kind of the model.
-func Messages[M adk.MessageType](chunks ...M) Reply { return raw(chunks) }
+func Messages[M adk.MessageType](chunks ...M) Answer { return raw(chunks) }
 
 // Results is the reply of an enhanced tool with exactly these chunks.
-func Results(chunks ...*schema.ToolResult) Reply { return raw(chunks) }
+func Results(chunks ...*schema.ToolResult) Answer { return raw(chunks) }
 
-func raw[T any](chunks []T) Reply {
-	var r Reply
+func raw[T any](chunks []T) Answer {
+	var r Answer
 	for _, c := range chunks {
 		r.chunks = append(r.chunks, chunk{raw: c})
 	}
@@ -72,19 +72,19 @@ func raw[T any](chunks []T) Reply {
 
 // Does replies with what a function returns. Its input is the arguments of a tool, or the text of the last message
 // that a model sees.
-func Does(f func(ctx context.Context, input string) (string, error)) Reply { return Reply{do: f} }
+func Does(f func(ctx context.Context, input string) (string, error)) Answer { return Answer{do: f} }
 
 // Fails is a call that returns an error.
-func Fails(err error) Reply { return Reply{err: err} }
+func Fails(err error) Answer { return Answer{err: err} }
 
 // Blocks is a call that returns only when its context ends, with the error of the context.
-func Blocks() Reply { return Reply{blocks: true} }
+func Blocks() Answer { return Answer{blocks: true} }
 
 // Panics is a call that panics.
-func Panics(value any) Reply { return Reply{panics: value} }
+func Panics(value any) Answer { return Answer{panics: value} }
 
 // Calling adds tool calls, in a chunk of their own.
-func (r Reply) Calling(calls ...ToolCall) Reply {
+func (r Answer) Calling(calls ...ToolCall) Answer {
 	r.chunks = append(slices.Clip(r.chunks), chunk{calls: calls})
 	return r
 }
@@ -92,69 +92,69 @@ func (r Reply) Calling(calls ...ToolCall) Reply {
 // Finishing has the answer of a model say why it ended, in the word of a provider: "length" and "max_tokens" are the
 // words for answers that the limit of tokens cut off. Streams say so in their last chunk. Without it an answer says
 // nothing.
-func (r Reply) Finishing(word string) Reply {
+func (r Answer) Finishing(word string) Answer {
 	r.chunks = append(slices.Clip(r.chunks), chunk{finish: word})
 	return r
 }
 
 // After lets the call wait before it returns anything. The wait ends early, with an error, when the context does.
-func (r Reply) After(d time.Duration) Reply {
+func (r Answer) After(d time.Duration) Answer {
 	r.after = d
 	return r
 }
 
 // Every lets a stream wait before each chunk but the first.
-func (r Reply) Every(d time.Duration) Reply {
+func (r Answer) Every(d time.Duration) Answer {
 	r.between = d
 	return r
 }
 
 // When lets the call wait until the channel is closed or gives something, even when its context has ended: it is for
 // tests of code that ignores its context.
-func (r Reply) When(signal <-chan struct{}) Reply {
+func (r Answer) When(signal <-chan struct{}) Answer {
 	r.signal = signal
 	return r
 }
 
 // ThenFails breaks a stream off with an error after its chunks. A call that is not streaming returns the error.
-func (r Reply) ThenFails(err error) Reply {
+func (r Answer) ThenFails(err error) Answer {
 	r.err = err
 	return r
 }
 
 // ThenBlocks lets a stream continue without an end after its chunks, until the context ends or the reader is closed.
-func (r Reply) ThenBlocks() Reply {
+func (r Answer) ThenBlocks() Answer {
 	r.blocks = true
 	return r
 }
 
 // Seeing expects of a model's call that its messages are exactly these lines (see [Line]).
-func (r Reply) Seeing(lines ...string) Reply {
+func (r Answer) Seeing(lines ...string) Answer {
 	r.seeing, r.seeingOf = slices.Clone(lines), func(all []string) []string { return all }
 	return r
 }
 
 // SeeingLast expects of a model's call that its last messages are these lines.
-func (r Reply) SeeingLast(lines ...string) Reply {
+func (r Answer) SeeingLast(lines ...string) Answer {
 	r.seeing = slices.Clone(lines)
 	r.seeingOf = func(all []string) []string { return all[max(0, len(all)-len(lines)):] }
 	return r
 }
 
 // Offered expects of a model's call that it offers the tools with these names, in this order.
-func (r Reply) Offered(tools ...string) Reply {
+func (r Answer) Offered(tools ...string) Answer {
 	r.offered, r.anyTools = slices.Clone(tools), true
 	return r
 }
 
 // Repeated is a reply to any number of calls, also none: the last one of a model's script.
-func (r Reply) Repeated() Reply {
+func (r Answer) Repeated() Answer {
 	r.repeated = true
 	return r
 }
 
 // begin does what comes before the first chunk, and returns the chunks.
-func (r *Reply) begin(ctx context.Context, input string) ([]chunk, error) {
+func (r *Answer) begin(ctx context.Context, input string) ([]chunk, error) {
 	if r.signal != nil {
 		<-r.signal
 	}
@@ -174,11 +174,11 @@ func (r *Reply) begin(ctx context.Context, input string) ([]chunk, error) {
 	if err := r.end(ctx); err != nil {
 		return nil, err
 	}
-	return []chunk{{}}, nil // a zero Reply says nothing
+	return []chunk{{}}, nil // a zero Answer says nothing
 }
 
 // end does what comes after the last chunk.
-func (r *Reply) end(ctx context.Context) error {
+func (r *Answer) end(ctx context.Context) error {
 	if r.blocks {
 		<-ctx.Done()
 		return ctx.Err()
@@ -187,7 +187,7 @@ func (r *Reply) end(ctx context.Context) error {
 }
 
 // whole goes through a reply that is given at once, with all its waits.
-func (r *Reply) whole(ctx context.Context, chunks int) error {
+func (r *Answer) whole(ctx context.Context, chunks int) error {
 	for range max(0, chunks-1) {
 		if err := backoff.Wait(ctx, r.between); err != nil {
 			return err
@@ -197,7 +197,7 @@ func (r *Reply) whole(ctx context.Context, chunks int) error {
 }
 
 // stream gives chunks with all the waits between them.
-func stream[T any](ctx context.Context, r *Reply, chunks []T) *schema.StreamReader[T] {
+func stream[T any](ctx context.Context, r *Answer, chunks []T) *schema.StreamReader[T] {
 	if r.between <= 0 && !r.blocks && r.err == nil {
 		return schema.StreamReaderFromArray(chunks)
 	}

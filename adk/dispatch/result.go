@@ -11,14 +11,14 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TypedOutcome holds the state of a run after a stretch, and its result.
-type TypedOutcome[M adk.MessageType] struct {
+// TypedResult holds the state of a run after an attempt, and its last message.
+type TypedResult[M adk.MessageType] struct {
 	Status runs.Status
-	// Result is the last message of a run that is done, nil if there was none, and Agent who said it.
-	Result M
-	Agent  string
-	// Waiting are the questions of a run that waits.
-	Waiting []runs.Question
+	// Message is the last message of a run that is done, nil if there was none, and Agent who said it.
+	Message M
+	Agent   string
+	// Questions are the questions that a run waits for.
+	Questions []runs.Question
 	// WakeAt is the time at which a run that is ready or waits becomes due by itself.
 	WakeAt time.Time
 	// Err is the error of a run that failed or was stopped. Only the process that executed it has the error itself; others
@@ -26,20 +26,20 @@ type TypedOutcome[M adk.MessageType] struct {
 	Err error
 }
 
-// Outcome is [TypedOutcome] of runs on ordinary messages.
+// Result is [TypedResult] of runs on ordinary messages.
 //
-// Its fields, which are documented at [TypedOutcome]:
+// Its fields, which are documented at [TypedResult]:
 //
 //   - Status: of the run
-//   - Result, Agent: the last message, and whose it is
-//   - Waiting: questions
+//   - Message, Agent: the last message, and whose it is
+//   - Questions: what it waits for
 //   - WakeAt: when it becomes due by itself
 //   - Err: why it failed or was stopped
-type Outcome = TypedOutcome[*schema.Message]
+type Result = TypedResult[*schema.Message]
 
 // outcomeOf reads the outcome of a run.
-func (d *TypedDispatcher[M]) outcomeOf(ctx context.Context, info runs.Info) (o TypedOutcome[M], err error) {
-	o = TypedOutcome[M]{Status: info.Status, Waiting: info.Waiting, WakeAt: info.WakeAt}
+func (d *TypedDispatcher[M]) outcomeOf(ctx context.Context, info runs.Info) (o TypedResult[M], err error) {
+	o = TypedResult[M]{Status: info.Status, Questions: info.Waiting, WakeAt: info.WakeAt}
 	if info.Error != "" {
 		o.Err = errors.New(info.Error)
 	}
@@ -48,7 +48,7 @@ func (d *TypedDispatcher[M]) outcomeOf(ctx context.Context, info runs.Info) (o T
 	}
 	result, err := d.store.Result(ctx, info.ID)
 	if err == nil {
-		o.Result, o.Agent, err = adk.DecodeResult[M](result)
+		o.Message, o.Agent, err = adk.DecodeResult[M](result)
 	}
 	if err != nil {
 		return o, fmt.Errorf("the result of run %q: %w", info.ID, err)
@@ -64,7 +64,7 @@ const (
 
 // Wait waits until a run is done, has failed, waits or is paused, whichever process executes it, and returns its outcome.
 // It returns the error of ctx when that ends, and one that matches runs.ErrNotFound if there is no such run.
-func (d *TypedDispatcher[M]) Wait(ctx context.Context, id string) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) Wait(ctx context.Context, id string) (o TypedResult[M], err error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		changed := d.change()
 		info, exists, err := d.Inspect(ctx, id)

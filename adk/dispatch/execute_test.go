@@ -31,16 +31,16 @@ func TestStretch_DrainsWhereNothingIsLost(t *testing.T) {
 			return "slept", nil
 		})
 		store := checkpoint.NewMemoryStore()
-		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", slow))}})
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a", slow))}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		begin := make(chan struct{})
 		time.AfterFunc(10*time.Second, func() { close(begin) })
-		o, err := d.Stretch(t.Context(), "1", dispatch.WithDrain(begin, 0))
+		o, err := d.Execute(t.Context(), "1", dispatch.WithDrain(begin, 0))
 		require.NoError(t, err)
 		require.Equal(t, runs.Ready, o.Status)
 		require.EqualValues(t, 1, ended.Load())
-		o, err = d.Stretch(t.Context(), "1")
+		o, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Done, o.Status)
 		require.EqualValues(t, 1, begun.Load())
@@ -56,13 +56,13 @@ func TestStretch_DrainsAtOnceAfterItsTimeout(t *testing.T) {
 			return "", ctx.Err()
 		})
 		d := dispatch.New(checkpoint.NewMemoryStore(),
-			dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", endless))}})
+			dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a", endless))}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		begin := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(begin) }) // in the middle of the call
 		begun := time.Now()
-		o, err := d.Stretch(t.Context(), "1", dispatch.WithDrain(begin, 20*time.Second))
+		o, err := d.Execute(t.Context(), "1", dispatch.WithDrain(begin, 20*time.Second))
 		require.NoError(t, err)
 		require.Equal(t, runs.Ready, o.Status)
 		require.Equal(t, 21*time.Second, time.Since(begun))
@@ -73,7 +73,7 @@ func TestStretch_DrainsAtOnceAfterItsTimeout(t *testing.T) {
 func TestFail_SettlesARunThatNobodyExecutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
-		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}})
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a"))}})
 		gone := errors.New("its engine is gone")
 		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), runs.ErrNotFound)
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
@@ -98,17 +98,17 @@ func TestFail_SettlesARunThatNobodyExecutes(t *testing.T) {
 func TestFail_IsTheAnswerToTheRunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{
-			"a": dispatch.Runs(agentOf(t, "a", dispatch.AsRun("b", "works")))}})
+			"a": dispatch.RunnerOf(agentOf(t, "a", dispatch.AsRun("b", "works")))}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
-		o, err := d.Stretch(t.Context(), "1")
+		o, err := d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Waiting, o.Status)
 		for child, err := range d.List(t.Context(), runs.Query{Parent: "1"}) {
 			require.NoError(t, err)
 			require.NoError(t, d.Fail(t.Context(), child.ID, errors.New("its engine is gone")))
 		}
-		o, err = d.Stretch(t.Context(), "1")
+		o, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Failed, o.Status)
 		require.ErrorContains(t, o.Err, "its engine is gone")
@@ -127,7 +127,7 @@ func TestStretch_LeavesARunWhoseTimeHasNotCome(t *testing.T) {
 			}
 			return "worked", nil
 		}))
-		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)},
+		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agent)},
 			MaxAttempts: 2})
 		job := jobOf("1", "a")
 		job.NotBefore = time.Now().Add(time.Hour)
@@ -136,7 +136,7 @@ func TestStretch_LeavesARunWhoseTimeHasNotCome(t *testing.T) {
 		early := func(in time.Duration) {
 			t.Helper()
 			for range 3 { // asking is no attempt
-				o, err := d.Stretch(t.Context(), "1")
+				o, err := d.Execute(t.Context(), "1")
 				require.NoError(t, err)
 				require.Equal(t, runs.Ready, o.Status)
 				require.Equal(t, time.Now().Add(in).UnixMicro(), o.WakeAt.UnixMicro())
@@ -144,13 +144,13 @@ func TestStretch_LeavesARunWhoseTimeHasNotCome(t *testing.T) {
 		}
 		early(time.Hour)
 		time.Sleep(time.Hour)
-		o, err := d.Stretch(t.Context(), "1") // fails, and is to be tried again in 5 seconds
+		o, err := d.Execute(t.Context(), "1") // fails, and is to be tried again in 5 seconds
 		require.NoError(t, err)
 		require.Equal(t, runs.Ready, o.Status)
 		failing = false
 		early(5 * time.Second)
 		time.Sleep(5 * time.Second)
-		o, err = d.Stretch(t.Context(), "1")
+		o, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Done, o.Status)
 	})
@@ -161,7 +161,7 @@ func TestStretch_LeavesARunWhoseTimeHasNotCome(t *testing.T) {
 // Rule distributed/Q7.
 func TestStretch_DoesNotAskToRetryAPoisonedRun(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
-	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}, MaxAttempts: 1,
+	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a"))}, MaxAttempts: 1,
 		Retry: func(error, int) (time.Duration, bool) { return 0, true }})
 	_, err := d.Submit(t.Context(), jobOf("1", "a"))
 	require.NoError(t, err)
@@ -170,7 +170,7 @@ func TestStretch_DoesNotAskToRetryAPoisonedRun(t *testing.T) {
 	_, err = store.Acquire(t.Context(), "1", runs.LeaseRequest{Steal: true, TTL: time.Second})
 	require.NoError(t, err)
 	waitForLeaseOf(t, store, "1")
-	o, err := d.Stretch(t.Context(), "1")
+	o, err := d.Execute(t.Context(), "1")
 	require.NoError(t, err)
 	require.Equal(t, runs.Failed, o.Status)
 	var poisoned *dispatch.PoisonedError
@@ -196,13 +196,13 @@ func TestStretch_IsMeasured(t *testing.T) {
 			return "slept", nil
 		})
 		store := checkpoint.NewMemoryStore()
-		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", slow))}})
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a", slow))}})
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		var m dispatch.Meter
 		require.Zero(t, m.Progress())
 		go func() {
-			_, err := d.Stretch(t.Context(), "1", dispatch.WithMeter(&m), dispatch.WithTTL(3*time.Second))
+			_, err := d.Execute(t.Context(), "1", dispatch.WithMeter(&m), dispatch.WithTTL(3*time.Second))
 			require.NoError(t, err)
 		}()
 		time.Sleep(30 * time.Second)
