@@ -156,7 +156,7 @@ func (d *disk) remove(ctx context.Context, path string) error {
 	}
 	err := d.unlink(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Somebody may just have removed it, and not have synced yet.
+		// Another process may just have removed it, and not have synced yet.
 		err = nil
 	}
 	if err != nil {

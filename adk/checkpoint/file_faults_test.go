@@ -111,7 +111,7 @@ func inMemory(t *testing.T) string {
 	return dir
 }
 
-// full is what a full disk does: what is there can be renamed, removed and written over in place.
+// full behaves as a full disk: existing files can be renamed, removed and written over in place.
 func full(change string, do, half func() error) error {
 	switch change {
 	case "write", "create":

@@ -46,8 +46,8 @@ func (s *FileStore) ReadRecords(ctx context.Context, checkPointID string) (recor
 	return records, storekit.Failed("read the journal of", checkPointID, err)
 }
 
-// ReadRecordsFrom returns the records behind the first so many. It passes over those, and does not notice what has become of
-// them: see ReadRecords for what else is an error.
+// ReadRecordsFrom returns the records behind the first so many. It passes over those, and does not notice damage to them:
+// see ReadRecords for its other errors.
 func (s *FileStore) ReadRecordsFrom(ctx context.Context, checkPointID string, from int) (records [][]byte, err error) {
 	whole := false
 	err = s.withJournal(ctx, checkPointID, os.O_RDWR, func(f *os.File) error {
@@ -131,7 +131,7 @@ func (s *FileStore) withJournal(ctx context.Context, checkPointID string, flag i
 	return do(f)
 }
 
-// append adds a record to a journal that nobody else uses.
+// append adds a record to a journal that no one else uses.
 func (d *disk) append(f *os.File, payload []byte) error {
 	salt, end, err := d.journalEnd(f)
 	if err != nil {

@@ -32,7 +32,7 @@ type fileLease struct {
 	settling bool
 }
 
-// write does something to the run while nobody else can take it, if the lease counts, and notes the sign of life. (F3)
+// write does something to the run while no one else can take it, if the lease counts, and notes the sign of life. (F3)
 func (l *fileLease) write(ctx context.Context, doing, id string, value []byte, do func() error) error {
 	if err := l.Check(doing, id, value); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (l *fileLease) Replies(ctx context.Context) (answers []runs.Reply, err erro
 	return answers, err
 }
 
-// Settle says what has become of the run and gives the lease back. The row says it, with all that follows, in one step.
+// Settle sets the state of the run and gives the lease back. The row says it, with all that follows, in one step.
 func (l *fileLease) Settle(ctx context.Context, settlement runs.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (l *fileLease) Settle(ctx context.Context, settlement runs.Settlement) erro
 	}
 	l.over = true
 	l.store.stops.Leave(l.ID(), l)
-	l.store.open.close(l.ID(), l.file) // the file stays, and counts for nobody: the row has no owner
+	l.store.open.close(l.ID(), l.file) // the file stays, and counts for no owner: the row has none
 	l.store.sweepNow(ctx)
 	return nil
 }

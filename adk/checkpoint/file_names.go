@@ -71,8 +71,8 @@ func (s *FileStore) idOf(name string) (string, error) {
 	return string(id), err
 }
 
-// checkNames refuses a directory with files whose names no ID has: those of an older build, whose runs would be taken for
-// runs that there are not, and begin again.
+// checkNames refuses a directory with files whose names no ID has: files of an older build, whose runs would not be found,
+// and would begin again.
 func (s *FileStore) checkNames() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

@@ -24,23 +24,23 @@ import (
 const (
 	rowFile   = ".run"
 	leaseFile = ".lease"
-	// removedFile is what the file of a run is renamed to that is removed: it stays until everything else is gone.
+	// removedFile is the ending that the file of a removed run is renamed to: it stays until everything else is gone.
 	removedFile = ".removed"
-	// lockFiles are the names of the files that are locked while a row is used, a fixed number for the store: they are
-	// never removed, so that nobody locks one that is not there any more.
+	// lockFiles are the names of the files that are locked while a row is used, a fixed number for the store: they are never
+	// removed, so that no process locks one that is not there any more.
 	lockFiles = "lock-%02x"
-	// keyFiles are those that are locked while a run with a key is submitted, before its row is.
+	// keyFiles are the names of the files that are locked while a run with a key is submitted, before its row is.
 	keyFiles  = "key-%02x"
 	tokenFile = "tokens"
 )
 
 var rowKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', '-', 'r', 'o', 'w'}, Version: 1}
 
-// fileRow is what the file of a run holds.
+// fileRow is the content of the file of a run.
 type fileRow struct {
 	Row storekit.Row
-	// Todo is what follows from the last change of the row and may not be done yet. A crash in between leaves it: whoever
-	// uses the row next does it first. All of it can be done again.
+	// Todo holds the changes that follow from the last change of the row and may not be done yet. A crash in between leaves
+	// them: the next process that uses the row does them first. All of them can be done again.
 	Todo *rowTodo
 }
 
@@ -58,7 +58,7 @@ type rowTodo struct {
 	ParentAnswer *runs.Reply
 }
 
-// lockRow keeps everybody else from the rows that share a lock file with the row of an ID. (F15)
+// lockRow keeps all others from the rows that share a lock file with the row of an ID. (F15)
 func (s *FileStore) lockRow(ctx context.Context, id string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *FileStore) lockRow(ctx context.Context, id string) (unlock func(), err 
 	return s.lockFile(ctx, path)
 }
 
-// lockKey keeps everybody else from submitting runs whose key shares a lock file with this one.
+// lockKey keeps all others from submitting runs whose key shares a lock file with this one.
 func (s *FileStore) lockKey(ctx context.Context, key string) (unlock func(), err error) {
 	return s.lockFile(ctx, filepath.Join(s.dir, fmt.Sprintf(keyFiles, crc32.ChecksumIEEE([]byte(key))%16)))
 }
@@ -169,8 +169,9 @@ func (s *FileStore) seeLease(f *fileRow) error {
 	return err
 }
 
-// withRow does something to the row of an ID, nil if there is none, which nobody else uses meanwhile. What do returns
-// is written, if it is not nil, and what follows from it is done. So is first what a process has left that died.
+// withRow calls do with the row of an ID, nil if there is none, while no one else uses the row. It writes the row that do
+// returns, if it is not nil, and does the changes that follow from it. Before that it does the changes that a process left
+// when it died.
 func (s *FileStore) withRow(ctx context.Context, doing, id string, do func(f *fileRow) (changed *fileRow, err error)) error {
 	for {
 		left, err := s.lockedRow(ctx, doing, id, true, do)
@@ -183,13 +184,14 @@ func (s *FileStore) withRow(ctx context.Context, doing, id string, do func(f *fi
 	}
 }
 
-// rowsLeft is what is to be done to other rows. done: do has been called.
+// rowsLeft holds the changes to other rows that are left. done: do has been called.
 type rowsLeft struct {
 	todo *rowTodo
 	done bool
 }
 
-// lockedRow is withRow without what is to be done to other rows. With finish it does nothing if there is some of that.
+// lockedRow is withRow without the changes to other rows, which it returns. With finish it does not call do if a process
+// that died has left some.
 func (s *FileStore) lockedRow(
 	ctx context.Context, doing, id string, finish bool, do func(f *fileRow) (changed *fileRow, err error),
 ) (left *rowsLeft, err error) {
@@ -224,7 +226,7 @@ func (s *FileStore) lockedRow(
 	return left, storekit.Failed(doing, id, err)
 }
 
-// doOwn does what is to be done to the checkpoint and the journal of the row. What is to be done to other rows is left.
+// doOwn makes the changes to the checkpoint and the journal of the row. Changes to other rows are left.
 func (s *FileStore) doOwn(ctx context.Context, f *fileRow) error {
 	id, todo := f.Row.Run.ID, f.Todo
 	if todo == nil || !todo.isOwn() {

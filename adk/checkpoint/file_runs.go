@@ -207,7 +207,7 @@ func (s *FileStore) makeLease(id string, token uint64) (*os.File, error) {
 	return opened(f, s.disk.syncDir(s.dir))
 }
 
-// hasProgress reports whether the last lease recorded a step besides its first.
+// hasProgress reports whether the last lease recorded a step after its first.
 func (s *FileStore) hasProgress(id string) bool {
 	text, err := os.ReadFile(s.path(id, leaseFile))
 	return err == nil && len(text) > 20 && text[20] == 'p'
@@ -236,7 +236,7 @@ func (s *FileStore) acquireFirst(ctx context.Context, rows []*fileRow, req runs.
 	now := fileNow()
 	var found []*fileRow
 	for _, f := range rows {
-		if f.Todo != nil { // somebody died before he had done it
+		if f.Todo != nil { // a process died before it had done it
 			if err := s.withRow(ctx, "settle", f.Row.Run.ID, func(*fileRow) (*fileRow, error) { return nil, nil }); err != nil {
 				return nil, err
 			}
@@ -254,7 +254,7 @@ func (s *FileStore) acquireFirst(ctx context.Context, rows []*fileRow, req runs.
 			return nil
 		})
 		if errors.Is(err, runs.ErrNothingDue) || errors.Is(err, runs.ErrBusy) || errors.Is(err, runs.ErrNotFound) {
-			continue // somebody else was faster
+			continue // another worker was faster
 		}
 		return l, err
 	}
@@ -305,8 +305,8 @@ func (s *FileStore) badRow(file string, err error) *storekit.RowError {
 	return storekit.NewRowError(id, err)
 }
 
-// openLeases are the files of the leases that this process holds. It keeps them open, and so locked, also if whoever
-// took a lease has forgotten it: that he lives is all that the lock says.
+// openLeases are the files of the leases that this process holds. It keeps them open, and so locked, also if the caller that
+// took a lease has forgotten it: the lock says only that the process lives.
 type openLeases struct {
 	mu    sync.Mutex // guards files
 	files map[string]*os.File
@@ -407,12 +407,12 @@ func (s *FileStore) change(ctx context.Context, doing, id string, do func(r *sto
 	})
 }
 
-// Answer answers questions of a run.
+// Reply replies to questions of a run.
 func (s *FileStore) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	return s.change(ctx, "answer", id, func(r *storekit.Row) error { return r.Reply(answers, fileNow()) })
 }
 
-// Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
+// Stop asks the holder of a run to stop it, and pauses it if no process holds it.
 func (s *FileStore) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	err := s.change(ctx, "stop", id, func(r *storekit.Row) error {
 		if err := r.Stop(how, s.Retention, fileNow()); err != nil || r.Stopping != nil {
@@ -442,7 +442,7 @@ func (s *FileStore) Inspect(ctx context.Context, id string) (info runs.Info, exi
 	return info, exists, err
 }
 
-// sized is what is shown of a run, with what its files hold.
+// sized returns the description of a run, with the sizes of its files.
 func (s *FileStore) sized(ctx context.Context, f *fileRow) runs.Info {
 	info := f.Row.Info()
 	if info.Owner != "" && s.hasProgress(info.ID) {
@@ -461,7 +461,7 @@ func (s *FileStore) sized(ctx context.Context, f *fileRow) runs.Info {
 	return info
 }
 
-// Result returns that of a run that is done.
+// Result returns the result of a run that is done.
 func (s *FileStore) Result(ctx context.Context, id string) (result []byte, err error) {
 	err = s.withRow(ctx, "get the result of", id, func(f *fileRow) (*fileRow, error) {
 		if f != nil {
@@ -552,7 +552,7 @@ func (s *FileStore) removeRun(id string) error {
 	return storekit.Failed("remove", id, err)
 }
 
-// removeFiles removes what there is of an ID besides its row, and then the mark that says so.
+// removeFiles removes the files of an ID other than its row, and then the mark that says so.
 func (s *FileStore) removeFiles(id string) error {
 	for _, ending := range []string{leaseFile, journalFile, checkpointFile, removedFile} {
 		if err := s.disk.unlink(s.path(id, ending)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -107,7 +107,7 @@ func TestFileStore_DirectoryGone(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestNewFileStore_SweepsWhatCrashesLeft: old temporary files go; young ones may be somebody's, others are not ours.
+// TestNewFileStore_SweepsWhatCrashesLeft: old temporary files go; young ones may be in use, others are not ours.
 func TestNewFileStore_SweepsWhatCrashesLeft(t *testing.T) {
 	s := newFileStore(t)
 	old := time.Now().Add(-2 * abandonedAfter)
@@ -142,7 +142,7 @@ func TestFileStore_ALeaseThatCannotBeReadIsNotLost(t *testing.T) {
 	require.NoError(t, err)
 	path := s.path("run", leaseFile)
 	require.NoError(t, os.Rename(path, path+".aside"))
-	require.NoError(t, os.Mkdir(path, 0o700)) // which can be opened by nobody as a file
+	require.NoError(t, os.Mkdir(path, 0o700)) // which cannot be opened as a file
 	err = l.AppendRecord(t.Context(), "run", []byte("x"))
 	require.Error(t, err)
 	require.NotErrorIs(t, err, runs.ErrLeaseLost)

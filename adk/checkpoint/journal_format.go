@@ -30,7 +30,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// journalSalt is what makes the sums of one file different from those of all others.
+// journalSalt makes the sums of one file different from the sums of all others.
 type journalSalt [8]byte
 
 func preamble(salt journalSalt) []byte {
@@ -54,7 +54,7 @@ func readPreamble(b []byte) (salt journalSalt, err error) {
 	return journalSalt(b[12:20]), nil
 }
 
-// headSum is the sum of the head of a record at an offset, bodySum that of its payload.
+// headSum returns the sum of the head of a record at an offset, bodySum the sum of its payload.
 func (salt journalSalt) headSum(offset int64, length uint32) uint32 {
 	var b [20]byte
 	copy(b[:], salt[:])
@@ -76,7 +76,7 @@ func (salt journalSalt) appendRecord(b []byte, offset int64, payload []byte) []b
 	return binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
 }
 
-// frameSize is what a payload takes in the file.
+// frameSize returns the number of bytes that a payload takes in the file.
 func frameSize(length uint32) int64 { return recordHead + int64(length) + recordTail }
 
 // record reads the record that lies at an offset of the file; rest is the file from there on.

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// keyedLock is a lock for each key. It holds nothing for keys that nobody uses.
+// keyedLock is a lock for each key. It holds nothing for keys that are not in use.
 type keyedLock struct {
 	mu    sync.Mutex
 	users map[string]*keyUsers
 }
 
-// keyUsers are who has the lock of a key or waits for it.
+// keyUsers counts the goroutines that have the lock of a key or wait for it.
 type keyUsers struct {
 	count int
-	token chan struct{} // full while somebody has the lock
+	token chan struct{} // full while a goroutine has the lock
 }
 
 // lock waits for the lock of a key, at most as long as the context lasts.

@@ -28,7 +28,8 @@ type memoryIndex struct {
 	keyed map[string][]*storekit.Row
 }
 
-// label is what runs are looked for by: a tag, or by a name that no tag is mixed up with, the agent, the key or the parent.
+// label is a value by which runs are found: a tag, or, under a name that no tag is mixed up with, the agent, the key or the
+// parent.
 type label struct {
 	of          labelKind
 	name, value string
@@ -176,7 +177,7 @@ func (x *memoryIndex) expired(now time.Time, f func(r *storekit.Row) bool) {
 	x.expiring.upTo(now, func(r *storekit.Row) {
 		switch {
 		case !x.isKnown(r) || r.Run.Expires.IsZero():
-		case !r.Expired(now) || !going: // somebody holds it, it is kept for longer, or it is the turn of the next sweep
+		case !r.Expired(now) || !going: // a worker holds it, it is kept for longer, or it is the turn of the next sweep
 			again = append(again, r)
 		default:
 			if going = f(r); !going {

@@ -10,13 +10,13 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// mostEnded is how many runs that have ended a MemoryStore keeps at most, so that it does not grow for ever.
+// mostEnded is the largest number of ended runs that a MemoryStore keeps, so that it does not grow for ever.
 const mostEnded = 10_000
 
-// sweptEvery is how often a MemoryStore looks for runs that have expired, when one is settled.
+// sweptEvery is the interval at which a MemoryStore looks for runs that have expired, when one is settled.
 const sweptEvery = time.Minute
 
-// memoryRuns is what a MemoryStore knows about runs. It is guarded by the store's mu.
+// memoryRuns holds what a MemoryStore knows about runs. It is guarded by the store's mu.
 type memoryRuns struct {
 	rows map[string]*storekit.Row
 	// leases are the leases that were taken last, by the ID of the run.
@@ -169,12 +169,12 @@ func (s *MemoryStore) AcquireDue(ctx context.Context, req runs.LeaseRequest, due
 	return s.take(found, req, false)
 }
 
-// Answer answers questions of a run.
+// Reply replies to questions of a run.
 func (s *MemoryStore) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	return s.transition(ctx, "answer", id, func(r *storekit.Row) error { return r.Reply(answers, s.now()) })
 }
 
-// Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
+// Stop asks the holder of a run to stop it, and pauses it if no process holds it.
 func (s *MemoryStore) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	return s.transition(ctx, "stop", id, func(r *storekit.Row) error {
 		if err := r.Stop(how, s.Retention, s.now()); err != nil {
@@ -222,7 +222,7 @@ func (s *MemoryStore) Inspect(ctx context.Context, id string) (runs.Info, bool, 
 	return r.Info(), true, nil
 }
 
-// Result returns that of a run that is done.
+// Result returns the result of a run that is done.
 func (s *MemoryStore) Result(ctx context.Context, id string) ([]byte, error) {
 	if err := ended(ctx, "get the result of", id); err != nil {
 		return nil, err
@@ -351,7 +351,7 @@ func (s *MemoryStore) bound(r *storekit.Row) {
 	}
 }
 
-// memoryLease is a run of a MemoryStore that somebody holds.
+// memoryLease is the lease of a run of a MemoryStore.
 type memoryLease struct {
 	*storekit.Lease
 	store *MemoryStore
@@ -454,7 +454,7 @@ func (l *memoryLease) Replies(ctx context.Context) (answers []runs.Reply, err er
 	return answers, err
 }
 
-// Settle says what has become of the run and gives the lease back.
+// Settle sets the state of the run and gives the lease back.
 func (l *memoryLease) Settle(ctx context.Context, settlement runs.Settlement) error {
 	return l.write(ctx, "settle", l.ID(), settlement.Checkpoint, func(s *MemoryStore, r *storekit.Row) error {
 		if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// keeps makes a store with so many runs each that are done, wait for somebody, sleep, and are behind another of their key.
+// keeps makes a store with so many runs each that are done, wait for an answer, sleep, and are behind another of their key.
 func keeps(t *testing.T, n int) *MemoryStore {
 	t.Helper()
 	s := NewMemoryStore()

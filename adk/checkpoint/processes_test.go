@@ -22,8 +22,8 @@ const recordsEach = 40
 // childValue is a value whose bytes all tell who wrote it.
 func childValue(name string, i int) []byte { return bytes.Repeat([]byte(name), 20000+100*(i%7)) }
 
-// TestProcess_Child is what the other processes do: those with a digit for a name write so much and end, those with a
-// letter write until they are killed.
+// TestProcess_Child runs in the other processes: those with a digit for a name write so much and end, those with a letter
+// write until they are killed.
 func TestProcess_Child(t *testing.T) {
 	dir, name := os.Getenv(childDir), os.Getenv(childName)
 	if dir == "" {
@@ -97,8 +97,8 @@ func TestFileStore_SharedByProcesses(t *testing.T) {
 	require.Len(t, names(t, s.dir), 2)
 }
 
-// TestFileStore_KilledProcess: a process that is killed anywhere leaves a whole checkpoint and a readable journal,
-// and holds up nobody.
+// TestFileStore_KilledProcess: a process that is killed anywhere leaves a whole checkpoint and a readable journal, and holds
+// up no other process.
 func TestFileStore_KilledProcess(t *testing.T) {
 	s := newFileStore(t)
 	for _, name := range []string{"a", "b", "c", "d"} {

@@ -29,7 +29,7 @@ const (
 // NATS are.
 type Rewriter interface {
 	// Rewrite replaces each value of an ID by what f makes of it: all of them or, with an error, none. It changes nothing
-	// else, and may be called while somebody holds the run. Of an ID that is not there it does nothing. f may be called
+	// else, and may be called while a worker holds the run. Of an ID that is not there it does nothing. f may be called
 	// several times for one value.
 	Rewrite(ctx context.Context, id string, f func(kind ValueKind, value []byte) ([]byte, error)) error
 }

@@ -17,8 +17,8 @@ import (
 // tenant's own IDs, keys, queues and agents, whatever other tenants call theirs. Any text is a name. Stores that know
 // tenants themselves, such as those on SQL, list them faster: they have a method Tenant.
 //
-// A worker of the store itself takes the runs of all its scopes, under the names that they have there, and so does whoever
-// lists it: a program that uses scopes has each worker use one, and none the store.
+// A worker of the store itself takes the runs of all its scopes, under the names that they have there, and so does a caller
+// that lists it: a program that uses scopes has each worker use one, and none the store.
 //
 // Listing and counting read the runs of all tenants, and so does AcquireDue if neither queues nor agents are given.
 // Sweep removes what has expired of all tenants.
@@ -26,8 +26,8 @@ func Scope(store runs.Store, tenant string) runs.Store {
 	return &scope{store: store, tenant: tenant, prefix: fmt.Sprintf("%d:%s:", len(tenant), tenant)}
 }
 
-// scope is the part of a store that belongs to a tenant. Everything that names something begins with its prefix: the
-// length of the name makes that of no tenant the beginning of another's.
+// scope is the part of a store that belongs to a tenant. Everything that names something begins with its prefix: as it has
+// the length of the name, no prefix of a tenant is the beginning of another's.
 type scope struct {
 	store          runs.Store
 	tenant, prefix string
@@ -49,7 +49,7 @@ func (s *scope) out(name string) string { return strings.TrimPrefix(name, s.pref
 // nameIn names an agent or a queue, of which "" is one.
 func (s *scope) nameIn(name string) string { return s.prefix + name }
 
-// queueIn names a queue. That of Weft's own runs has its name in every store, which leaves them out by it.
+// queueIn names a queue. The queue of Weft's own runs has the same name in every store, which leaves them out by it.
 func (s *scope) queueIn(name string) string {
 	if name == storekit.OwnQueue {
 		return name
@@ -333,7 +333,7 @@ func (l *scopedLease) Settle(ctx context.Context, settlement runs.Settlement) er
 	return l.scope.err(l.Lease.Settle(ctx, settlement))
 }
 
-// As finds what a store offers besides this package, also below the wrappers of this package: such as a *sqlite.Store.
+// As finds what a store offers beyond this package, also below the wrappers of this package: such as a *sqlite.Store.
 func As[T any](store Store) (T, bool) {
 	for store != nil {
 		if t, ok := store.(T); ok {

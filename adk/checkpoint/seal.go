@@ -32,7 +32,7 @@ type Keys interface {
 
 // OneKey is a key that is used for everything.
 //
-// Its methods are those of [Keys].
+// It has the methods of [Keys].
 func OneKey(name string, key []byte) Keys { return oneKey{name, slices.Clone(key)} }
 
 type oneKey struct {
@@ -56,8 +56,8 @@ var (
 	// ErrNoKey says that the key is not there that a value was sealed with.
 	ErrNoKey = errors.New("the key of the value is missing")
 	// ErrSealBroken says that a value was changed, or belongs to another run, or that its key is another one of that name.
-	// Which of them nobody can tell: to whoever has another key a value looks as one that was changed does, and nothing is
-	// stored beside a value that would say which key it was (see [Keys]: a new key has a new name).
+	// These cases cannot be told apart: under another key a value looks as one that was changed does, and nothing is stored
+	// beside a value that would say which key it was (see [Keys]: a new key has a new name).
 	ErrSealBroken = errors.New("the seal of the value is broken: it was changed or moved, or the key is not the one that it was sealed with")
 )
 
@@ -80,7 +80,7 @@ type SealOptions struct {
 	// as where an ID is the number of a customer. It must stay the same as long as the store has runs. The default is to
 	// store IDs as they are.
 	//
-	// What a run is called by whoever submitted it is then known to them alone: lists, leases and errors have the hash, a ~
+	// The ID that a run was submitted with is then known to the submitter alone: lists, leases and errors have the hash, a ~
 	// and 43 characters. A method takes either; an ID of that form is taken for a hash. Checkpoints are not found by the
 	// beginning of their ID.
 	HashIDs []byte
@@ -106,7 +106,7 @@ type sealed struct {
 // hashed is an ID that is a hash.
 var hashed = regexp.MustCompile(`^~[A-Za-z0-9_-]{43}$`)
 
-// name is what an ID is called in the store. "" stays so: it is none.
+// name returns the name of an ID in the store. "" stays "": it is no ID.
 func (s *sealed) name(id string) string {
 	if s.hashKey == nil || id == "" || hashed.MatchString(id) {
 		return id
@@ -137,7 +137,7 @@ const (
 	masterSize  = 32
 )
 
-// sealContext is what is authenticated with a value.
+// sealContext returns the data that is authenticated with a value.
 func sealContext(kind, id string) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(kind)))
 	return append(append(b, kind...), id...)
@@ -245,7 +245,7 @@ func (s *sealed) openAll(kind, id string, all [][]byte) (values [][]byte, err er
 	return values, nil
 }
 
-// textEncoding is how a sealed value is text.
+// textEncoding encodes sealed values as text.
 var textEncoding = base64.StdEncoding
 
 // text is a sealed value where text is wanted.

@@ -32,7 +32,7 @@ func (r rotating) Key(name string) ([]byte, error) {
 	return r.current.Key(name)
 }
 
-// TestSeal_ShowsNothingOfARun to whoever reads the store.
+// TestSeal_ShowsNothingOfARun to a reader of the store below.
 // Rules distributed/X1, distributed/X4.
 func TestSeal_ShowsNothingOfARun(t *testing.T) {
 	plain := checkpoint.NewMemoryStore()
@@ -129,7 +129,7 @@ func FuzzSeal(f *testing.F) {
 	})
 }
 
-// IDs, parents and keys may be those of customers: with HashIDs the store has none of them.
+// IDs, parents and keys may identify customers: with HashIDs the store has none of them.
 // Rule distributed/X4.
 func TestSealWith_HashesIDs(t *testing.T) {
 	plain := checkpoint.NewMemoryStore()

@@ -43,13 +43,13 @@ type BlobInfo struct {
 // ErrBlobDamaged says that a large value is not the one that was stored.
 var ErrBlobDamaged = errors.New("the value is not the one that was stored")
 
-// Spill returns a store that keeps large values elsewhere: checkpoints, records and results of at least so many bytes, in
-// place of which another store gets a name, a length and a SHA-256. Answers and questions stay in that store. RunInfo.Bytes
-// counts what is in that store.
+// Spill returns a store that keeps large values elsewhere: checkpoints, records and results of at least size bytes. The
+// other store gets a name, a length and a SHA-256 instead. Answers and questions stay in that store. RunInfo.Bytes counts
+// what is in that store.
 //
-// A value is put before what refers to it is written. [runs.Store.Remove] deletes those of a run, and [runs.Store.Sweep] those
-// that nothing refers to any more, when they are an hour old; it lists all of them. It panics if an argument is missing, or
-// the size is below 512.
+// A value is put before what refers to it is written. [runs.Store.Remove] deletes the values of a run, and [runs.Store.Sweep]
+// values that nothing refers to any more, when they are an hour old; it lists all of them. It panics if an argument is
+// missing, or the size is below 512.
 func Spill(store runs.Store, blobs Blobs, size int) runs.Store {
 	if store == nil || blobs == nil || size < leastSpill {
 		panic(fmt.Sprintf("checkpoint: Spill needs a store, blobs, and a size of %d or more", leastSpill))
@@ -263,7 +263,8 @@ func (s *spilling) Stop(ctx context.Context, id string, how runs.StopRequest) er
 
 func (s *spilling) Continue(ctx context.Context, id string) error { return s.store.Continue(ctx, id) }
 
-// Remove removes the run, and then the large values that it had: those of a run that is made with its ID meanwhile stay.
+// Remove removes the run, and then the large values that it had: the values of a run that is made with its ID meanwhile
+// stay.
 func (s *spilling) Remove(ctx context.Context, id string, force bool) error {
 	var names []string
 	for blob, err := range s.blobs.List(ctx, blobsOf(id)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// timetable has rows in the order of a time. A row may have several entries, of which some are from before it changed: whoever
-// gets a row looks at it.
+// timetable has rows in the order of a time. A row may have several entries, of which some are from before it changed: a
+// caller that gets a row checks it.
 type timetable struct {
 	// entries are a heap: none is earlier than the one at half its index.
 	entries []entry
@@ -22,8 +22,8 @@ type entry struct {
 // fewEntries is up to how many entries a timetable may have of rows that it need not have.
 const fewEntries = 1024
 
-// add adds an entry. When there are many, those of rows that are not known any more go, and of each other row all but the
-// earliest.
+// add adds an entry. When there are many, it removes the entries of rows that are not known any more, and of each other row
+// all but the earliest.
 func (t *timetable) add(r *storekit.Row, at time.Time, isKnown func(r *storekit.Row) bool) {
 	if len(t.entries) == cap(t.entries) && len(t.entries) >= fewEntries {
 		slices.SortFunc(t.entries, func(a, b entry) int { return a.at.Compare(b.at) })

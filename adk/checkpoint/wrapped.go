@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// What wrappers pass on of what the store below them offers besides RunStore. (S1)
+// The methods of the store below that wrappers pass on, other than the methods of RunStore. (S1)
 
 // Wake implements Waker, as far as the store of all tenants does.
 func (s *scope) Wake(ctx context.Context, due runs.Due) <-chan struct{} {

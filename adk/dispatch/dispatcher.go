@@ -186,7 +186,7 @@ func (d *TypedDispatcher[M]) change() <-chan struct{} {
 	return d.changed
 }
 
-// Answer answers questions of a run (see adk.EncodeAnswer): all of them or, with an error, none. When the run has what
+// Reply replies to questions of a run (see adk.EncodeAnswer): all of them or, with an error, none. When the run has what
 // it needs, it is due. An answer that the question refuses is an error that matches adk.ErrAnswerRefused (see
 // adk.Answerable), if this program registers the type of the question.
 func (d *TypedDispatcher[M]) Reply(ctx context.Context, id string, answers ...runs.Reply) error {

@@ -109,7 +109,7 @@ func (a *artist) agent(agent any, into *drawing.Group, above *parent) place {
 	return p
 }
 
-// identity is what an agent is known by, if it is a pointer.
+// identity returns the key by which an agent is recognized, if it is a pointer.
 func identity(agent any) (any, bool) {
 	v := reflect.ValueOf(agent)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -128,7 +128,7 @@ func (a *artist) box(into *drawing.Group, name string, text ...string) place {
 	return place{id, id, id}
 }
 
-// text is what is written about an agent below its name.
+// text returns the lines that are written below the name of an agent.
 func (a *artist) text(l *layers) []string {
 	text := []string{l.typ}
 	if a.options.tools {
@@ -313,7 +313,7 @@ func (a *artist) toolInfo(t tool.BaseTool) *schema.ToolInfo {
 	return info
 }
 
-// typeName is what a component calls its type, or else the name of that in Go.
+// typeName returns the type that a component reports, or else the name of its Go type.
 func typeName(v any) string {
 	typ := func() (typ string) {
 		defer func() { _ = recover() }()
@@ -326,7 +326,7 @@ func typeName(v any) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", v), "*")
 }
 
-// middlewareName is the package of a middleware whose type is not exported, as those of the library are, or its type.
+// middlewareName returns the package of a middleware whose type is not exported, as in the library, or else its type.
 func middlewareName(m any) string {
 	if _, ok := m.(adk.AgentMiddleware); ok {
 		return "AgentMiddleware"

@@ -46,7 +46,7 @@ func (a *Agent) All() iter.Seq[*Agent] {
 	}
 }
 
-// visit yields what was not seen. It is false if nobody wants more.
+// visit yields the agents that were not seen. It returns false if the caller wants no more.
 func (a *Agent) visit(seen map[*Agent]bool, yield func(*Agent) bool) bool {
 	if seen[a] {
 		return true

@@ -78,7 +78,7 @@ func TestDescribe_SaysOfAgentsOfApplicationsThatTheyMayHaveMore(t *testing.T) {
 	require.Equal(t, "inner(find)", described(inner))
 }
 
-// endless shows two agents that nobody has seen before, again and again.
+// endless shows two new agents, again and again.
 type endless struct{ composite }
 
 func (e *endless) AgentsInside() []adk.Agent {

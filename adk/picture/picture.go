@@ -7,7 +7,7 @@
 // workflow, the order. A dotted one leads to an agent that is a tool of the other, a thick one to the agent that gets
 // the run whatever was answered.
 //
-// Agents and tools that applications write contain what nobody sees. They show the agents in them by a method
+// Agents and tools that applications write may contain agents that this package cannot see. They show them by a method
 //
 //	AgentsInside() []adk.Agent
 //

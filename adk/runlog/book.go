@@ -33,7 +33,7 @@ type book struct {
 	updated time.Time
 	// roomFor is the number of events, and bytes, at which it looks again for something to drop.
 	roomFor limits
-	// changed is closed when something happens, nil if nobody waits.
+	// changed is closed when something happens, nil if no reader waits.
 	changed chan struct{}
 	closed  bookEnd
 }
@@ -81,7 +81,7 @@ type pieceWriter struct {
 	at    int64  // now as T
 	event *Event // of the next piece, without T, Seq and Data
 	seq   uint64 // of the next piece
-	// of is what the pieces in entry have in common.
+	// of holds the data that the pieces in entry share.
 	of    *ModelDeltaData
 	entry *entry
 }
@@ -205,7 +205,7 @@ func (b *book) shrink() {
 	b.roomFor = limits{max(b.limit.events, b.count*3/2), max(b.limit.bytes, b.bytes*3/2)}
 }
 
-// isKept reports whether events of a type are needed for the conversation, and for what has become of the run.
+// isKept reports whether events of a type are needed for the conversation, and for its status.
 func isKept(t Type) bool {
 	switch t {
 	case RunStart, RunEnd, AgentStart, ModelEnd, ToolEnd, Said, Interrupt, Resume, Action, Custom, Restarted, Snapshot:
@@ -288,7 +288,7 @@ func (b *book) hasAll() bool {
 	return b.count > 0 && b.entries.at(0).Seq == 1
 }
 
-// info is what the book has. It is false for an empty one.
+// info describes the run of the book. It returns false for an empty book.
 func (b *book) info() (Info, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/weftgo/weft/internal/core"
 )
 
-// answerCall is a call of a tool in an answer. Which one it is, its place says: the model's ID may be that of others.
+// answerCall is a call of a tool in an answer. Its place identifies it: the model may have given other calls the same ID.
 type answerCall struct {
 	id, call string
-	// key is what addresses have of the call: see core.CallKeys. It is there when the answer is whole.
+	// key identifies the call in addresses: see core.CallKeys. It is set when the answer is whole.
 	key string
 	// index is the index of its chunks, and args what pieces of its arguments have in common, of an answer that comes in
 	// chunks.
@@ -41,7 +41,7 @@ func callAt(calls []answerCall, place int, id string) string {
 	return ""
 }
 
-// agentPlace is where in a run an agent works: the call that it works for, "" for none, and the way to it from the
+// agentPlace is the position of an agent in a run: the call that it works for, "" for none, and the path to it from the
 // outermost agent, or from the one in that call.
 type agentPlace struct{ call, path string }
 
@@ -88,7 +88,7 @@ func (s *span) nameCalls(d *ModelEndData) {
 	s.rec.last[placeAt(s.forCall(), s.path)] = whole
 }
 
-// answers says that the calls that the agent of a model makes are those of this answer, with mu locked.
+// answers sets this answer as the one whose calls the agent of the model makes, with mu locked.
 func (s *span) answers() {
 	if s.parent != nil {
 		s.parent.answered = s
@@ -108,8 +108,8 @@ func (s *span) newCall(id string) string {
 	return id
 }
 
-// made are the calls that an agent makes now: those of its last answer, also where an earlier process recorded that, with mu
-// locked.
+// made returns the calls that an agent makes now: the calls of its last answer, also if an earlier process recorded it, with
+// mu locked.
 func (s *span) made() []answerCall {
 	if s.answered != nil {
 		return s.answered.inAnswer

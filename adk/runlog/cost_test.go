@@ -54,7 +54,7 @@ func working(t testing.TB, turns, calls int) *adk.Runner {
 		toolOf(t, "look", func(context.Context) (string, error) { return "sun", nil }))})
 }
 
-// recorded are how many allocations more a run costs that is recorded.
+// recorded returns how many more allocations a run makes when it is recorded.
 func recorded(t testing.TB, runner *adk.Runner) float64 {
 	log := runlog.New(runlog.Config{Linger: -1})
 	defer func() { require.NoError(t, log.Close(context.WithoutCancel(t.Context()))) }()
@@ -80,7 +80,7 @@ func TestObserve_AllocatesLittle(t *testing.T) {
 	require.LessOrEqual(t, chunk, 0.1, "allocations a chunk")
 }
 
-// sender is a model whose answer comes through a pipe, as that of a server does.
+// sender is a model whose answer comes through a pipe, as the answer of a server does.
 type sender struct{ chunks int }
 
 func (s sender) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
@@ -103,8 +103,8 @@ func (s sender) Stream(context.Context, []*schema.Message, ...model.Option) (*sc
 //
 // Little else is done here than that a chunk is handed over: 100 to 220 ns, where to decode one from a server takes 1,000
 // and more. What is there at once costs 45 ns a chunk: one more reader of the stream 16, the text and its time 15, to keep
-// the chunk in case nobody joins it 5, the garbage of that the rest; and the record of a run 6 us. What comes one at a time
-// costs 100 ns: the clock 22, two locks 32, to look for a second chunk 25 instead of sharing all that.
+// the chunk in case no reader joins it 5, the garbage of that the rest; and the record of a run 6 us. What comes one at a
+// time costs 100 ns: the clock 22, two locks 32, to look for a second chunk 25 instead of sharing all that.
 //
 // Rule runlog/RL10.
 func TestObserve_TakesLittleTime(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 
 // Cursor is a position in the record of a run: behind the event that has it. The zero Cursor is before the first one.
 //
-// Seq counts the events of the run, through all of its stretches, whoever executes them: a process that continues a
-// run continues to count behind the last event that is recorded. Two processes can count the same numbers nevertheless,
-// for a while: one that has lost the run, and does not know it yet, and the one that has it. Token, that of the lease
-// of the run, which grows from lease to lease, tells their events apart, and decides: positions are ordered by Token,
-// then by Seq. A store refuses events of a token that is lower than one it has seen, so what it keeps of a run has no
+// Seq counts the events of the run, through all of its stretches, in every process that executes them: a process that
+// continues a run continues to count behind the last event that is recorded. Two processes can count the same numbers
+// nevertheless, for a while: one that has lost the run, and does not know it yet, and the one that has it. Token, the token
+// of the lease of the run, which grows from lease to lease, tells their events apart, and decides: positions are ordered by
+// Token, then by Seq. A store refuses events of a token that is lower than one it has seen, so what it keeps of a run has no
 // two events of one Seq, but for what the old process wrote while the new one began. The new process begins with a
 // [Restarted] event: a reader who has seen more of the old one than counts is given that first.
 //

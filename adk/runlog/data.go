@@ -150,7 +150,7 @@ type ModelEndData struct {
 
 // ToolStartData is a call of a tool.
 type ToolStartData struct {
-	// Call is the name of the call in this log. CallID is that of the model, which may use one again and again.
+	// Call is the name of the call in this log. CallID is the ID that the model gave, which it may use again and again.
 	Call       string `json:"call"`
 	CallID     string `json:"call_id"`
 	Name       string `json:"name"`

@@ -3,7 +3,7 @@ package runlog
 import "sort"
 
 // entry is an event in memory, or pieces of one answer that follow each other. Most events of most runs are such pieces:
-// they are kept as that in which they differ, and made into events for whoever reads them.
+// only their differences are kept, and readers are given them as events.
 type entry struct {
 	// Event is the event. Of pieces it is the first one, without T, and its Data what all of them have.
 	Event
@@ -47,7 +47,7 @@ func (e *entry) event(i int, data *ModelDeltaData) Event {
 type entries struct {
 	pages [][]entry // pageSize in each but the last one
 	n     int
-	// slab is where pieces are: those of the last entry are at its end.
+	// slab holds pieces, with the pieces of the last entry at its end.
 	slab []piece
 }
 

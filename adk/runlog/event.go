@@ -53,8 +53,8 @@ type SpanID uint64
 type Event struct {
 	V   int
 	Run string
-	// Seq counts the events of the run from 1, and Token is that of the lease that the process which recorded the event
-	// had of the run, 0 without leases. See [Cursor].
+	// Seq counts the events of the run from 1, and Token is the token of the lease under which a process recorded the event,
+	// 0 without leases. See [Cursor].
 	Seq   uint64
 	Token uint64
 	// From is the first of several deltas that were joined to this one, 0 if it is one alone.

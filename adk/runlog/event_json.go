@@ -17,7 +17,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return e.AppendJSON(make([]byte, 0, fixed))
 }
 
-// AppendJSON appends what MarshalJSON returns, for whoever writes many events. The pieces of answers, which most events
+// AppendJSON appends what MarshalJSON returns, for callers that write many events. The pieces of answers, which most events
 // are, are written without looking at their types.
 func (e *Event) AppendJSON(b []byte) ([]byte, error) {
 	b = strconv.AppendInt(append(b, `{"v":`...), int64(e.V), 10)

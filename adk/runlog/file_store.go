@@ -22,10 +22,10 @@ import (
 	"github.com/weftgo/weft/internal/osfile"
 )
 
-// FileStore keeps events in a directory, one file of JSON lines for each run. Several processes of one machine may
-// share it, also when one that has lost a run writes with the one that has it. What has come to an [Interrupt] or
-// [RunEnd] event is on disk when Append returns; of the rest a crash of the machine loses the end. A last line that a
-// crash has cut off is ignored, and removed by the next append. Other processes see an event within 100 ms.
+// FileStore keeps events in a directory, one file of JSON lines for each run. Several processes of one machine may share it,
+// also when one that has lost a run writes with the one that has it. A record up to an [Interrupt] or [RunEnd] event is on
+// disk when Append returns; of other records a crash of the machine loses the end. A last line that a crash has cut off is
+// ignored, and removed by the next append. Other processes see an event within 100 ms.
 type FileStore struct {
 	dir string
 	// busy keeps the appends to a file apart; runs share them by their hash.
@@ -35,7 +35,7 @@ type FileStore struct {
 
 var _ Store = (*FileStore)(nil)
 
-// pollFiles is how often a reader looks whether another process has written.
+// pollFiles is the interval at which a reader checks whether another process has written.
 const pollFiles = 100 * time.Millisecond
 
 // NewFileStore opens the store in dir, and makes the directory if there is none.

@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// source is what a reader follows: a book or a store.
+// source is followed by a reader: a book or a store.
 type source interface {
 	read(ctx context.Context, after Cursor) iter.Seq2[Event, error]
 	// wait blocks until there may be something behind the cursor, or more is false: the events come from another source now.
@@ -156,8 +156,8 @@ func (f *follower) drain(ctx context.Context, src source) bool {
 	}
 }
 
-// gapBefore is what stands before an event where the reader has not seen what is in between, the zero Event mostly. Of
-// joined deltas some of which the reader has seen it stands instead of the event: they are lost.
+// gapBefore returns the event that announces a gap before e, mostly the zero Event: the reader has missed the events in
+// between. If e joins deltas of which the reader has seen some, the gap replaces e: they are lost.
 func (f *follower) gapBefore(e *Event) (gap Event, instead bool) {
 	from := e.Seq
 	if e.From != 0 {

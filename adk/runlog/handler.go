@@ -200,8 +200,8 @@ func (h *handler) OnEndWithStreamOutput(
 	return ctx
 }
 
-// endModel ends the call of a model, with mu locked. m is nothing for an answer in chunks: those are joined later, if
-// nobody else does.
+// endModel ends the call of a model, with mu locked. m is nothing for an answer in chunks: they are joined later, unless
+// something else joins them.
 func (s *span) endModel(m Message, err error) {
 	e := &struct {
 		ModelEndData
@@ -295,7 +295,7 @@ func (s *span) record(w *pieceWriter, m Message) {
 	}
 }
 
-// kindOf is what texts of a kind have in common.
+// kindOf returns the data that texts of a kind share.
 func (s *span) kindOf(kind DeltaKind) *ModelDeltaData {
 	of := &s.text
 	if kind == Reasoning {

@@ -57,13 +57,12 @@ type Attempt struct {
 	End   RunEndData
 }
 
-// Log records runs of this process, and reads those of all. It is safe for concurrent use. It has a goroutine for each
-// run that is being recorded and stored, and for each whose store of events does not answer when the run continues.
-// [Log.Close] ends them.
+// Log records the runs of this process, and reads the runs of all processes. It is safe for concurrent use. It has a
+// goroutine for each run that is being recorded and stored. [Log.Close] ends them.
 type Log struct {
 	conf Config
 
-	mu sync.Mutex // guards the fields below; it is taken before that of a book
+	mu sync.Mutex // guards the fields below; it is taken before a book's mutex
 	// books are the runs in memory, rested those that have ended or stopped, the first one first.
 	books  map[string]*book
 	rested []*rest
@@ -137,9 +136,9 @@ func (l *Log) Close(ctx context.Context) error {
 	}
 }
 
-// Events yields what was recorded of a run behind a cursor, then what comes, and ends with the run: behind a [RunEnd]
-// that is final. A run that waits, is paused, or was taken over by another process, is followed. The loop waits for a
-// run that is not recorded yet. An error is the last item: that of ctx, or of the store.
+// Events yields what was recorded of a run behind a cursor, then what comes, and ends with the run: behind a [RunEnd] that
+// is final. A run that waits, is paused, or was taken over by another process, is followed. The loop waits for a run that is
+// not recorded yet. An error is the last item: the error of ctx, or of the store.
 //
 // What is not there any more is announced by a [Dropped] event, or replaced by a [Snapshot]: see [Cursor].
 //
@@ -173,7 +172,7 @@ func (l *Log) sourceOf(run string, at Cursor) source {
 	return nil
 }
 
-// Delete removes everything that is recorded of a run, here and in the store. It is for runs that nobody executes.
+// Delete removes everything that is recorded of a run, here and in the store. It is for runs that no process executes.
 func (l *Log) Delete(ctx context.Context, run string) error {
 	var ends []chan struct{}
 	var lost []*recorder
@@ -215,8 +214,8 @@ func (l *Log) Sweep(ctx context.Context, age time.Duration) (n int, err error) {
 	return l.SweepFunc(ctx, age, func(info Info) (bool, error) { return info.End.IsFinal(), nil })
 }
 
-// SweepFunc is [Log.Sweep] for runs of which over says that nobody will ask for their events, whether or not they have
-// ended here. It is asked for those of which nothing was recorded for a time, and ends the sweep with its error.
+// SweepFunc is [Log.Sweep] for runs of which over says that no reader will ask for their events, whether or not they have
+// ended here. over is called for runs of which nothing was recorded for a time; its error ends the sweep.
 func (l *Log) SweepFunc(ctx context.Context, age time.Duration, over func(Info) (bool, error)) (n int, err error) {
 	if l.conf.Store == nil {
 		return 0, nil
@@ -358,7 +357,7 @@ func (l *Log) forgetRest(b *book) {
 	})
 }
 
-// warn logs what nobody is there to be given.
+// warn logs an error that cannot be returned to a caller.
 func (l *Log) warn(message string, args ...any) {
 	if l.conf.Logger != nil {
 		l.conf.Logger.Warn(message, args...)

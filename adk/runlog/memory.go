@@ -143,7 +143,7 @@ func (s *MemoryStore) List(ctx context.Context, q Query) iter.Seq2[Info, error] 
 	}
 }
 
-// Of yields those of some runs that the query is about, for stores that have no index. It sorts infos.
+// Of yields the runs among infos that match the query, for stores that have no index. It sorts infos.
 func (q Query) Of(ctx context.Context, infos []Info) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) { q.of(ctx, infos, yield) }
 }

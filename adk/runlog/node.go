@@ -20,8 +20,8 @@ func isNode(info *callbacks.RunInfo) bool {
 	return true
 }
 
-// nodeKey is the key of the node of a context. What is inside a node is inside the agent or the call all the same, so
-// that whoever leaves the events of nodes out has everything else as if they were not recorded.
+// nodeKey is the key of the node of a context. What is inside a node is inside the agent or the call all the same, so that a
+// reader that leaves the events of nodes out has everything else as if they were not recorded.
 type nodeKey struct{}
 
 // nodeIn is the node of a context, nil if there is none.

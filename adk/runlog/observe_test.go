@@ -227,7 +227,7 @@ func TestObserve_ChangesNoEvents(t *testing.T) {
 	require.NoError(t, log.Close(t.Context()))
 }
 
-// What nobody reads is recorded, too.
+// A run is recorded even if nothing reads its events.
 func TestObserve_RecordsARunThatNobodyReads(t *testing.T) {
 	log := runlog.New(runlog.Config{})
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true, Agent: agentOf(t, adk.ChatModelAgentConfig{

@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/internal/json"
 )
 
-// largestMedia is how many bytes of base64 are stored where media are not.
+// largestMedia is the largest number of bytes of base64 that is stored where media are not.
 const largestMedia = 4 << 10
 
 // prepare makes what is stored of events, which it may change.
@@ -203,7 +203,7 @@ func mediaIn(key, text string, mime any) (encoded string, is any, ok bool) {
 	return data, kind, found && isData && isBase64
 }
 
-// describe is what a medium is replaced by.
+// describe returns the description that replaces a medium.
 func describe(encoded string, mime any) map[string]any {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// spanKind is what a span is.
+// spanKind is the kind of a span: an agent, a model, a tool or a node.
 type spanKind int
 
 const (
@@ -23,9 +23,9 @@ const (
 
 // span is something that starts and ends in a run. The recorder's mutex guards it.
 //
-// A call of a model or a tool has come to its end before the run knows what becomes of it: whether the answer stands,
-// and what the middlewares around make of it. So its end is held until the run shows that: by an event with the
-// message, by the verdict on the attempt, or because it does something else.
+// A call of a model or a tool ends before the run knows its result: whether the answer stands, and what the middlewares
+// around make of it. So its end is held until the run shows that: by an event with the message, by the verdict on the
+// attempt, or because it does something else.
 type span struct {
 	rec    *recorder
 	kind   spanKind
@@ -56,8 +56,8 @@ type span struct {
 	// Of a call: when it started, in microseconds, the first chunk, and the kind of an agent.
 	since, first int64
 	typ          string
-	// Of a model's answer: the calls in it, in their order, and its chunks, for as long as nobody has joined them. Of a
-	// tool: the call, and its place in the answer, from 1, 0 if that is not known.
+	// Of a model's answer: the calls in it, in their order, and its chunks, until they are joined. Of a tool: the call, and
+	// its place in the answer, from 1, 0 if that is not known.
 	inAnswer []answerCall
 	chunks   answerChunks
 	call     string
@@ -67,7 +67,7 @@ type span struct {
 	// have in common.
 	piece           *Event
 	text, reasoning *ModelDeltaData
-	// start is that of the call of a model.
+	// start is the data of the event with which the call of a model began.
 	start *ModelStartData
 	// ctx is the context of what is inside.
 	ctx spanContext
@@ -78,7 +78,7 @@ type span struct {
 //	from  to      when
 //	open  held    its component has ended, of a call that an agent makes
 //	open  closed  its component has ended, of any other; or what is around it has ended
-//	held  closed  the run has shown what becomes of it
+//	held  closed  the run has shown its result
 type spanPhase int
 
 const (
@@ -93,7 +93,7 @@ type recorder struct {
 	book *book
 	opts About
 
-	mu    sync.Mutex // guards the fields below and all spans; it is taken before that of the book
+	mu    sync.Mutex // guards the fields below and all spans; it is taken before the book's mutex
 	phase recordPhase
 	token uint64
 	seq   uint64
@@ -111,7 +111,7 @@ type recorder struct {
 	saved int
 	end   RunEndData
 	cost  catalogue.Sum
-	// before is what the stretches before have used, as far as they are recorded.
+	// before is the usage of the earlier stretches, as far as they are recorded.
 	before runs.Usage
 	// agent is the outermost one.
 	agent string
@@ -149,7 +149,7 @@ type About struct {
 	// Thread and Conversation are what the run belongs to.
 	Thread, Conversation string
 	Labels               map[string]string
-	// Nodes has nodes of graphs recorded, too: those of graphs that are tools, and those that agents are made of.
+	// Nodes has nodes of graphs recorded, too: of graphs that are tools, and of graphs that agents are made of.
 	Nodes bool
 	// Forked says which run this one was made from. The default is what the run itself knows (see adk.Fork).
 	Forked *Fork
@@ -162,7 +162,7 @@ func (l *Log) newRecorder(opts About) *recorder {
 	return &recorder{log: l, opts: opts, began: time.Now()}
 }
 
-// now is the time: that of the beginning and what has passed since, which is one look at a clock instead of two.
+// now returns the time: the time of the beginning plus the time since, which reads one clock instead of two.
 func (r *recorder) now() time.Time { return r.began.Add(time.Since(r.began)) }
 
 // emit records an event, with mu locked.
@@ -181,7 +181,8 @@ func (r *recorder) emit(e Event) {
 	}
 }
 
-// beginPieces is how pieces of an answer are recorded, with mu locked. It is false if nothing is recorded any more.
+// beginPieces returns a writer for the pieces of an answer, with mu locked. It returns false if nothing is recorded any
+// more.
 func (s *span) beginPieces(now time.Time) (w pieceWriter, ok bool) {
 	r := s.rec
 	if !r.phase.takes() {

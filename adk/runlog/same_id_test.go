@@ -103,7 +103,7 @@ func TestObserve_TellsCallsWithOneIDApart(t *testing.T) {
 	}
 }
 
-// A question about a call is that of the right one, also if several calls of an answer have one ID, in this process and in
+// A question about a call names the right one, also if several calls of an answer have one ID, in this process and in
 // another one that continues the run.
 // Rules runlog/RL6, runlog/RL1.
 func TestObserve_TellsQuestionsAboutCallsWithOneIDApart(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 )
 
 // Seal returns a store of events that encrypts what they say before another store gets it: all of Data but the status of a
-// [RunEnd]. What events are, of which run, agent and span, and when they happened, stays readable. Encryption, keys and
-// their rotation are those of checkpoint.Seal, and so are the errors of what cannot be opened; give both the same keys.
+// [RunEnd]. What events are, of which run, agent and span, and when they happened, stays readable. Encryption, keys, their
+// rotation, and the errors of values that cannot be opened are the same as in checkpoint.Seal; give both the same keys.
 // Events are not sealed again: they are kept for a short time.
 func Seal(store Store, keys checkpoint.Keys) Store { return &sealedStore{store, keys} }
 

@@ -20,7 +20,7 @@ func TestSeal_Conforms(t *testing.T) {
 	runlogtest.Run(t, func(*testing.T) runlog.Store { return runlog.Seal(runlog.NewMemoryStore(), sealKeys) })
 }
 
-// Whoever reads the store below learns nothing of what was said; with the key everything is as it was.
+// A reader of the store below learns nothing of what was said; with the key everything is as it was.
 //
 // Rules distributed/X1, distributed/X2, distributed/X5.
 func TestSeal_ShowsNothingOfWhatWasSaid(t *testing.T) {

@@ -210,7 +210,7 @@ func (m Message) texts(f func(kind DeltaKind, text string)) {
 	}
 }
 
-// answerChunks are the chunks of an answer. They are joined where nobody else does: the run mostly has the whole.
+// answerChunks are the chunks of an answer. They are joined only if the run has not joined them, which it mostly has.
 type answerChunks struct {
 	chat    *[]*schema.Message // of spareChunks
 	agentic []*schema.AgenticMessage
@@ -279,7 +279,7 @@ func usageOf(u *schema.TokenUsage) *runs.Usage {
 		OutputReasoning: u.CompletionTokensDetails.ReasoningTokens, Total: u.TotalTokens}
 }
 
-// seenRequest is what a model is asked, of either kind of message. The slices are those of the run.
+// seenRequest is a request to a model, with messages of either kind. It shares its slices with the run.
 type seenRequest struct {
 	chat     []*schema.Message
 	agentic  []*schema.AgenticMessage
@@ -332,7 +332,7 @@ func toolNames(tools []*schema.ToolInfo) (names []string) {
 	return names
 }
 
-// change is what a request has that the one before had not.
+// change returns the part of a request that the one before did not have.
 func (r *seenRequest) change(before *seenRequest) Input {
 	in := Input{}
 	for in.Keep < min(len(r.chat), len(before.chat)) && r.chat[in.Keep] == before.chat[in.Keep] {

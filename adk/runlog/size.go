@@ -43,7 +43,7 @@ func jsonSize(v any) int {
 	return len(data)
 }
 
-// commonOf is what the media parts of a result share, nil for a text.
+// commonOf returns the part that all media parts of a result share, nil for a text.
 func commonOf(p *schema.ToolOutputPart) *schema.MessagePartCommon {
 	switch {
 	case p.Image != nil:
@@ -123,7 +123,7 @@ func dataSize(c *schema.MessagePartCommon) (n int) {
 	return n
 }
 
-// blockMedia estimates the memory of what a block has besides its text.
+// blockMedia estimates the memory of a block without its text.
 func blockMedia(b *schema.ContentBlock) (n int) {
 	if b == nil {
 		return 0

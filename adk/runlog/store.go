@@ -54,7 +54,7 @@ type Query struct {
 // ErrOvertaken says that another process has continued a run: what this one still says of it does not count.
 var ErrOvertaken = errors.New("another process records the run")
 
-// endOf is the status that an event says a run has come to, "" if it says none.
+// endOf returns the status that a run has after an event, "" if the event does not say.
 func endOf(e *Event) Status {
 	if end, ok := e.Data.(*RunEndData); ok && e.Type == RunEnd {
 		return end.Status

@@ -31,7 +31,7 @@ func (e *Event) AppendStored(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b[at] = ',' // in place of the brace that begins the object
+	b[at] = ',' // instead of the brace that begins the object
 	hex.Encode(b[begin+len(beforeSum):], sumOf(b[begin:]))
 	return b, nil
 }

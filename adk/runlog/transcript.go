@@ -11,8 +11,8 @@ import (
 
 // Transcript returns the messages that agents emitted in a run, in their order: answers of models and results of tools,
 // without those that did not count (see [ModelEndData], [RestartedData]). The input of the run is not among them, nor is
-// what agents said that ran as tools. Of an event whose text a policy left out there is no message. Of a log that begins
-// again, as that of a run that was restarted, the last one counts.
+// what agents said that ran as tools. Of an event whose text a policy left out there is no message. If a log begins again,
+// as the log of a restarted run does, the last beginning counts.
 func Transcript[M adk.MessageType](events []Event) (messages []M) {
 	fold := folding{}
 	for i := range events {
@@ -38,7 +38,7 @@ type folding struct {
 	// last is the last event, and saved the last position from which the run can continue.
 	last  Event
 	saved uint64
-	// usage is what models have used.
+	// usage is the usage of the models.
 	usage runs.Usage
 	// spans is the highest number of a span. named is how often an ID of a model was used, and lastNamed the calls in the
 	// last answer of each agent that makes some.
@@ -106,7 +106,7 @@ func (f *folding) add(e *Event) {
 	}
 }
 
-// isOuter reports whether a span is that of an agent whose messages are those of the run.
+// isOuter reports whether a span is an agent whose messages belong to the run itself.
 func (f *folding) isOuter(s SpanID) bool {
 	call, isAgent := f.agents[s]
 	return isAgent && call == ""

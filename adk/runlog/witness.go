@@ -15,11 +15,11 @@ import (
 // runWitness records what concerns the run as a whole.
 type runWitness struct {
 	*recorder
-	// status and err are what the run has come to, by its events. mu guards them.
+	// status and err are the outcome of the run, by its events. mu guards them.
 	status Status
 	err    error
 	lost   bool
-	// settled: somebody else says what the run has come to.
+	// settled: [Recorder.Finish] sets the outcome of the run.
 	settled bool
 }
 
@@ -90,7 +90,7 @@ func (w *runWitness) Event(event any) {
 	}
 }
 
-// End records the end, unless somebody else does.
+// End records the end, unless [Recorder.Finish] does.
 func (w *runWitness) End() {
 	w.mu.Lock()
 	status, err, lost, settled := w.status, w.err, w.lost, w.settled
@@ -170,7 +170,7 @@ type progresses interface {
 	Progress() (call string, done, total float64, message string)
 }
 
-// progressOf is what it says, and false if it panics.
+// progressOf returns the progress that p reports, and false if p panics.
 func progressOf(p progresses) (d ProgressData, ok bool) {
 	err := guard(func() error {
 		call, done, total, message := p.Progress()
@@ -286,8 +286,8 @@ func (s *span) isLate(is func(*span) bool) bool {
 // isAt reports whether a call of a tool is the one at a place of its answer, as far as that is known.
 func (s *span) isAt(place int) bool { return place == 0 || s.place == 0 || s.place == place }
 
-// other records a message that no call of a model or a tool has made, with mu locked. place is that of the call in its
-// answer, if it is a result and that is known.
+// other records a message that no call of a model or a tool has made, with mu locked. place is the place of the call in its
+// answer, if m is a result and its place is known.
 func (s *span) other(m Message, isResult bool, place int, err error) {
 	s.releaseBelow(false)
 	id, name, parts := m.result()
@@ -367,17 +367,16 @@ func (s *span) isInside(other *span) bool {
 	return false
 }
 
-// Observe has a run recorded: the options are given to Run, Query or Resume of a Runner, once. Recording does not change
-// the run, and nothing of it waits. What the run has come to is recorded when it ends, whether or not its events are
-// read.
+// Observe has a run recorded: the options are given to Run, Query or Resume of a Runner, once. Recording does not change the
+// run, and nothing of it waits. Its outcome is recorded when it ends, whether or not its events are read.
 //
 // A run that is resumed is given the same ID: its record continues.
 func Observe(log *Log, run About) []adk.AgentRunOption {
 	return (&Recorder{w: &runWitness{recorder: log.newRecorder(run)}}).options()
 }
 
-// Recorder is [Observe] for whoever knows better than the run itself what it has come to, such as that it is tried
-// again. It is for one stretch of a run.
+// Recorder is [Observe] for callers that know the outcome better than the run itself, such as that it is tried again. It is
+// for one stretch of a run.
 type Recorder struct {
 	w *runWitness
 	// token is the token of the lease.
@@ -415,8 +414,8 @@ func (r *Recorder) Finish(status Status, err error) {
 	r.w.finish(status, err)
 }
 
-// Usage returns what the run has used up to now, for whoever settles it: in the stretches before, as far as they are
-// recorded and at least what is known of them otherwise, and in this one.
+// Usage returns what the run has used up to now, for the process that settles it: in the stretches before, as far as they
+// are recorded and at least what is known of them otherwise, and in this one.
 func (r *Recorder) Usage(known runs.Usage) runs.Usage {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()

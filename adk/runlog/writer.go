@@ -19,7 +19,7 @@ const (
 	appendTime = 10 * time.Second
 	// lastTries is the time for which the writer of a run that has ended tries to store the rest.
 	lastTries = time.Minute
-	// longestPause is how long a writer waits at most before it tries again.
+	// longestPause is the longest time that a writer waits before it tries again.
 	longestPause = 5 * time.Second
 )
 

@@ -97,7 +97,7 @@ func TestLog_WhatIsDeletedDoesNotComeBack(t *testing.T) {
 	})
 }
 
-// Media of agentic messages, and those in URLs, are not stored, as those of ordinary ones are not.
+// Media of agentic messages, and media in URLs, are not stored, as media of ordinary messages are not.
 //
 // Rule runlog/RL7.
 func TestLog_StoresNoMediaOfAnyKindOfMessage(t *testing.T) {

@@ -4,7 +4,7 @@
 //		checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return mystore.New(t.TempDir()) })
 //	}
 //
-// What a store may offer besides ([checkpoint.Deleter], [runs.Lister], [runs.Journal], and all of
+// What a store may also offer ([checkpoint.Deleter], [runs.Lister], [runs.Journal], and all of
 // [runs.Store]) is tested if it offers it. What a crash leaves cannot be tested from outside: [EveryStep] tests a
 // store whose steps can be made to fail.
 //

@@ -142,7 +142,7 @@ func TestRun_OptionalPartsAreOptional(t *testing.T) {
 	checkpointtest.Run(t, func(*testing.T) checkpoint.Store { return plain{checkpoint.NewMemoryStore()} })
 }
 
-// careless is a scope of which one part is that of all tenants.
+// careless is a scope of which one part reads or writes the store of all tenants.
 type careless struct {
 	runs.Store
 	all   runs.Store

@@ -27,7 +27,7 @@ type Cell struct {
 }
 
 // Damages tests that a store takes no damaged value for another one: bits of every cell are flipped, it is cut off, emptied,
-// and swapped with that of another run. What is read of the runs then is what was written, or an error. cells returns what
+// and swapped with the cell of another run. Reads of the runs then return what was written, or an error. cells returns what
 // the store has of two runs, "left" and "right", and events is nil for a store without events. Rule distributed/B23.
 func Damages(t *testing.T, s runs.Store, events runlog.Store, cells func() []Cell) {
 	t.Helper()
@@ -117,7 +117,7 @@ func damagesOf(c Cell, all []Cell) map[string][]byte {
 	return damages
 }
 
-// seen is what is read of a run, or why it is not.
+// seen is a part of a run as it was read, or the error of reading it.
 type seen struct {
 	of, text string
 	err      error
@@ -131,7 +131,7 @@ func look(s runs.Store, events runlog.Store, id string) []seen {
 	if run.Error != "" {
 		err = runs.ErrUnreadable
 	}
-	gone := errors.Is(err, runs.ErrNotFound) // and all of it: nobody continues from a part
+	gone := errors.Is(err, runs.ErrNotFound) // and all of it: no worker continues from a part
 	looks := []seen{{of: "the row", text: shownRun(run), err: err}}
 	data, found, err := s.(checkpoint.Store).Get(background, id)
 	if err == nil && !found {

@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// Fault is what goes wrong with a call of a store.
+// Fault is a way in which a call of a store goes wrong.
 type Fault int
 
 // The faults.

@@ -165,7 +165,7 @@ func journalContextEnded(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	recorded(t, j, "id", append(want, "three")...)
 }
 
-// journalConcurrent: each record of each goroutine is there once, whole, and those of one goroutine are in its order.
+// journalConcurrent: each record of each goroutine is there once, whole, and the records of one goroutine are in its order.
 func journalConcurrent(t *testing.T, _ checkpoint.Store, j runs.Journal) {
 	const writers, each = 4, 10
 	record := func(g, i int) string {

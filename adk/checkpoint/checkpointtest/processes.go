@@ -21,9 +21,9 @@ const (
 	workerTTL   = time.Second
 )
 
-// Processes has worker processes execute runs, kills and freezes them at random, and checks that every run is executed
-// to its end, and that of a run that was taken over nothing is written by who had it before. worker makes the command
-// of a process that calls [Work] on the same database. What disturbs them besides is done now and then, too.
+// Processes has worker processes execute runs, kills and freezes them at random, and checks that every run is executed to
+// its end, and that a process writes nothing to a run that was taken over from it. worker makes the command of a process
+// that calls [Work] on the same database. It calls the functions in disturb now and then, too.
 func Processes(t *testing.T, store runs.Store, worker func() *exec.Cmd, disturb ...func()) {
 	t.Helper()
 	for i := range workerRuns {
@@ -83,7 +83,7 @@ func pause(t *testing.T, d time.Duration) {
 	}
 }
 
-// checkSteps checks that the journal has every step once, in order, and those of each lease after those of the one
+// checkSteps checks that the journal has every step once, in order, and the steps of each lease after the steps of the lease
 // before.
 func checkSteps(t *testing.T, store runs.Store, id string) (takeovers int) {
 	t.Helper()

@@ -21,7 +21,7 @@ type Proxy struct {
 	conns map[net.Conn]bool
 	// lossy is set while answers get lost.
 	lossy bool
-	// lag is how much later every request arrives.
+	// lag is the delay of every request.
 	lag time.Duration
 	// stalled is until when nothing passes.
 	stalled time.Time
@@ -29,7 +29,7 @@ type Proxy struct {
 	cut, delay *deed
 }
 
-// deed is what is done once to a request that has part.
+// deed is a change that is made once, to a request that has part.
 type deed struct {
 	part []byte
 	by   time.Duration
@@ -73,8 +73,8 @@ func StartProxy(t testing.TB, network, address string) *Proxy {
 // Address is the place where the proxy is: a host and a port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Lose sets whether every sixtieth answer gets lost with its connection, so that nobody knows whether what was asked for
-// was done, and every twentieth is late.
+// Lose sets whether every sixtieth answer gets lost with its connection, so that the client cannot know whether what was
+// asked for was done, and every twentieth is late.
 func (p *Proxy) Lose(lossy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Stall has nothing pass for a time, of which neither side is told. Then what was sent meanwhile arrives, but for that of
+// Stall lets nothing pass for a time, of which neither side is told. Then what was sent meanwhile arrives, but for data of
 // connections that are cut before.
 func (p *Proxy) Stall(by time.Duration) {
 	p.mu.Lock()
@@ -210,7 +210,7 @@ func (p *Proxy) passRequests(client, server net.Conn) {
 		if _, err := server.Write(buf[:n]); err != nil {
 			return
 		}
-		if cut { // the server answers, nobody listens, and the connection ends
+		if cut { // the server answers, no client listens, and the connection ends
 			_ = server.SetReadDeadline(time.Now().Add(time.Second))
 			if half, ok := server.(interface{ CloseWrite() error }); ok {
 				_ = half.CloseWrite()

@@ -20,7 +20,7 @@ func (s *subject) damaged() {
 	s.damage("damaged")
 }
 
-// damageOthers: a run that cannot be read keeps no worker from the others, and is reported, with its ID, by whoever
+// damageOthers: a run that cannot be read keeps no worker from the others, and is reported, with its ID, by a worker that
 // finds nothing else to do, and not again and again.
 func damageOthers(s *subject) {
 	s.damaged()

@@ -113,7 +113,7 @@ func dueTime(s *subject) {
 	s.nothingDue(runs.Due{})
 }
 
-// dueLeaseEnded: a run whose holder is gone is due once his lease has ended.
+// dueLeaseEnded: a run whose holder is gone is due once its lease has ended.
 func dueLeaseEnded(s *subject) {
 	s.brieflyHeld("died")
 	s.waiting("waiting", runs.Question{ID: "q"})

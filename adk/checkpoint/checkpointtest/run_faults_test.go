@@ -18,7 +18,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// runFaults are what can be wrong with a store that knows about runs, each with the rule that finds it.
+// runFaults are faults of a store that knows about runs, each with the rule that finds it.
 var runFaults = map[string]string{
 	"steals":        "Lease/exclusive",
 	"nameless":      "Lease/busy",

@@ -91,7 +91,7 @@ func inboxOneAnswer(s *subject) {
 	}
 }
 
-// inboxLate: an answer to a question whose time is over is refused, although nobody has looked at the run since, also of
+// inboxLate: an answer to a question whose time is over is refused, although no worker has looked at the run since, also of
 // a run that is paused; the end of a child is none.
 func inboxLate(s *subject) {
 	past, future := s.now().Add(-time.Second), s.now().Add(time.Hour)
@@ -161,7 +161,7 @@ func inboxOptional(s *subject) {
 	s.hasStatus("any", runs.Ready)
 }
 
-// inboxKept: answers are there until the run is settled, whoever holds it.
+// inboxKept: answers are there until the run is settled, under every holder.
 func inboxKept(s *subject) {
 	s.waiting("run", runs.Question{ID: "q"})
 	noError(s.t, s.answer("run", "q"))
@@ -184,7 +184,7 @@ func inboxKept(s *subject) {
 	s.answered(s.hold("run"), "q")
 }
 
-// inboxWhileHeld: a run that is answered while somebody looks at it is ready when he gives it back, or is gone.
+// inboxWhileHeld: a run that is answered while a holder looks at it is ready when the holder gives it back, or is gone.
 func inboxWhileHeld(s *subject) {
 	s.waiting("released", runs.Question{ID: "q"})
 	l := s.hold("released")
@@ -208,7 +208,7 @@ func inboxWhileHeld(s *subject) {
 	s.due(runs.Due{}, "continued")
 }
 
-// inboxStopHeld: the holder of a run gets the last request with his next renewal or append.
+// inboxStopHeld: the holder of a run gets the last request with the next renewal or append.
 func inboxStopHeld(s *subject) {
 	how := runs.StopRequest{Immediate: true, Timeout: time.Second, Reason: "tea", By: "ana"}
 	for what, sign := range map[string]func(id string, l runs.Lease) error{
@@ -250,7 +250,7 @@ func (s *subject) stopped(l runs.Lease, how runs.StopRequest) {
 	}
 }
 
-// inboxStopUnheld: a run that nobody holds is paused, and he whose lease has ended loses it.
+// inboxStopUnheld: a run that no process holds is paused, and a holder whose lease has ended loses it.
 func inboxStopUnheld(s *subject) {
 	how := runs.StopRequest{Reason: "tea", By: "ana"}
 	s.submit("ready", runs.Spec{})
@@ -368,8 +368,8 @@ func inboxSubmitAtOnce(s *subject) {
 	recorded(s.t, s, "run", made[0])
 }
 
-// inboxSubmitAlone: of 16 who submit runs of one key at once, each only if it is alone, one does; the others learn
-// which. A run that is paused or has ended is in nobody's way.
+// inboxSubmitAlone: of 16 goroutines that submit runs of one key at once, each only if it is alone, one succeeds; the others
+// learn which. A run that is paused or has ended blocks none.
 func inboxSubmitAlone(s *subject) {
 	alone := runs.Spec{Key: "k", Alone: true}
 	s.submit("ended", runs.Spec{Key: "k"})
@@ -409,8 +409,8 @@ func inboxSubmitAlone(s *subject) {
 	s.submit("after a pause", alone)
 }
 
-// inboxSubmitInOrder: runs of one key that are submitted at once are there in the order of their Born: who looks after
-// his own is there sees all that were born before it.
+// inboxSubmitInOrder: runs of one key that are submitted at once appear in the order of their Born: a submitter that lists
+// after its own run is there sees all that were born before it.
 func inboxSubmitInOrder(s *subject) {
 	var mu sync.Mutex // guards born and seen
 	born, seen := map[string]uint64{}, map[string][]string{}

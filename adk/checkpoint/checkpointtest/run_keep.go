@@ -83,7 +83,7 @@ func keepSweep(s *subject) {
 	s.submit("old 0", runs.Spec{}) // its ID is free
 }
 
-// keepHeld: a run that somebody holds is not swept.
+// keepHeld: a run that is held is not swept.
 func keepHeld(s *subject) {
 	s.settled("run", runs.Settlement{Status: runs.Failed, Keep: time.Millisecond})
 	l := s.hold("run")
@@ -297,7 +297,7 @@ func (s *subject) acquireDueIn(ctx context.Context, queue string) error {
 	return err
 }
 
-// tooLong is longer than a value may be. Nobody writes to it, so that it takes no memory.
+// tooLong is longer than a value may be. Nothing writes to it, so that it takes no memory.
 var tooLong = sync.OnceValue(func() []byte { return make([]byte, 64<<20+1) })
 
 // keepTooLong: a value that is too long is refused before anything is written, by an error with the ID of the run.

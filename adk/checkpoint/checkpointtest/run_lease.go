@@ -194,7 +194,7 @@ func (s *subject) nothingWritten(id string, l runs.Lease) {
 	}
 }
 
-// leaseLate: a lease that has ended and that nobody took still writes.
+// leaseLate: a lease that has ended still writes if no process took the run.
 func leaseLate(s *subject) {
 	l, ends, renews := s.brieflyHeld("run"), s.brieflyHeld("ends"), s.brieflyHeld("renews")
 	s.advance(brief)
@@ -337,7 +337,7 @@ func leaseAttempts(s *subject) {
 	counts("a settlement", 0)
 }
 
-// leaseFirstAppend: whoever takes a run that waits, is paused or has failed may only look; a record makes it run.
+// leaseFirstAppend: taking a run that waits, is paused or has failed leaves its state as it is; a record makes it run.
 func leaseFirstAppend(s *subject) {
 	for _, was := range []runs.Status{runs.Waiting, runs.Paused, runs.Failed} {
 		id := string(was)

@@ -26,7 +26,7 @@ var listRules = []runRule{
 	{"own", listOwn},
 }
 
-// listed is what a query yields.
+// listed returns the runs that a query yields.
 func (s *subject) listed(q runs.Query) (all []runs.Info) {
 	for info, err := range s.List(background, q) {
 		if err != nil {
@@ -161,7 +161,7 @@ func listFiltersBeside(s *subject) {
 	})
 }
 
-// comesAndGoes makes a run, changes it, says so to whoever waits for that, and removes it.
+// comesAndGoes makes a run, changes it, tells the goroutine that waits for that, and removes it.
 func (s *subject) comesAndGoes(id string, there chan<- struct{}) {
 	_, err := s.Submit(background, id, runs.Spec{Agent: "a", Queue: "p", Tags: map[string]string{"x": "1"}})
 	noError(s.t, err)
@@ -341,7 +341,7 @@ func listCursor(s *subject) {
 	}
 }
 
-// listRunsStopped: a loop that breaks off, and writes while it reads, harms nobody.
+// listRunsStopped: a loop that breaks off, and writes while it reads, does no harm.
 func listRunsStopped(s *subject) {
 	s.submit("a", runs.Spec{})
 	s.submitLater("b", runs.Spec{})

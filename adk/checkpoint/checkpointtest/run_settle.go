@@ -197,7 +197,7 @@ func (s *subject) isWhole(id string) {
 	}
 }
 
-// settleUsage: what a run has used is that of the last settlement that says so, and is in lists.
+// settleUsage: the usage of a run is the usage in the last settlement that has one, and is in lists.
 func settleUsage(s *subject) {
 	used := runs.Usage{Input: 5, InputCached: 4, InputCacheWrite: 3, Output: 2, OutputReasoning: 1, Total: 7}
 	s.settled("run", runs.Settlement{Status: runs.Ready, Usage: used})
@@ -257,10 +257,10 @@ func settleRelease(s *subject) {
 	s.hasStatus("waiting", runs.Running)
 	recorded(s.t, s, "waiting", "life")
 	s.hold("ready")
-	l = s.due(runs.Due{}, "waiting")[0] // it runs, and nobody has it
+	l = s.due(runs.Due{}, "waiting")[0] // it runs, and no worker has it
 	s.settle(l, runs.Settlement{WakeAt: s.now().Add(long)})
 	s.hasStatus("waiting", runs.Running)
-	s.nothingDue(runs.Due{}) // before somebody is to look again
+	s.nothingDue(runs.Due{}) // before WakeAt
 	s.settle(s.hold("waiting"), runs.Settlement{})
 	s.due(runs.Due{}, "waiting")
 }

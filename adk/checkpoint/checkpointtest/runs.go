@@ -14,16 +14,16 @@ import (
 type Options struct {
 	// New makes an empty store for each rule, and may use t to clean up after it.
 	New func(t *testing.T) checkpoint.Store
-	// Advance moves the clock of a store that New made forward. Without it the rules about time wait, a few seconds in
-	// all, and so it must be nil for a store whose clock is that of a server.
+	// Advance moves the clock of a store that New made forward. Without it the rules about time wait, a few seconds in all,
+	// and so it must be nil for a store that uses the clock of a server.
 	Advance func(store checkpoint.Store, d time.Duration)
-	// Damage destroys what a store that New made keeps of a run besides its checkpoint and journal, as a bad disk or a
+	// Damage destroys what a store that New made keeps of a run apart from its checkpoint and journal, as a bad disk or a
 	// newer release would. Without it the rules about that are left out.
 	Damage func(t *testing.T, store checkpoint.Store, id string)
 }
 
 const (
-	// brief is the TTL of leases that end during a rule, long that of those that do not.
+	// brief is the TTL of leases that end during a rule, long the TTL of leases that do not.
 	brief = time.Second
 	long  = time.Hour
 )
@@ -148,7 +148,7 @@ func (s *subject) submit(id string, run runs.Spec) runs.Info {
 	return info
 }
 
-// info is what the store knows of a run.
+// info returns what the store knows of a run.
 func (s *subject) info(id string) runs.Info {
 	s.t.Helper()
 	info, ok, err := s.Inspect(background, id)

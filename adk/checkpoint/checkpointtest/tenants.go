@@ -57,8 +57,8 @@ func Tenants(t *testing.T, of func(tenant string) runs.Store) {
 	}
 }
 
-// beginAsTenant makes a run of a tenant that is new, which waits in the end, and a checkpoint. It returns the token of
-// the run, which is greater than those of all tenants before.
+// beginAsTenant makes a run of a tenant that is new, which waits in the end, and a checkpoint. It returns the token of the
+// run, which is greater than the tokens of all tenants before.
 func (s *subject) beginAsTenant(i int, last uint64) uint64 {
 	s.t.Helper()
 	name := hostileTenants[i]
@@ -68,7 +68,7 @@ func (s *subject) beginAsTenant(i int, last uint64) uint64 {
 	}
 	_, err := s.AcquireDue(background, runs.LeaseRequest{}, runs.Due{})
 	s.refused("AcquireDue of tenant "+short(name), err, runs.ErrNothingDue)
-	noError(s.t, s.Remove(background, "run", true)) // of nobody else
+	noError(s.t, s.Remove(background, "run", true)) // removes no run of another tenant
 	noError(s.t, s.Set(background, "plain", fmt.Append(nil, i)))
 	s.submit("run", runs.Spec{Agent: fmt.Sprint(i), Key: "k", Queue: "q", Tags: map[string]string{"a": "b"}})
 	l, err := s.AcquireDue(background, runs.LeaseRequest{TTL: long}, runs.Due{Queues: []string{"q"}})

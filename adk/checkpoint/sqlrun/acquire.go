@@ -91,7 +91,7 @@ func (s *Store) Acquire(ctx context.Context, id string, req runs.LeaseRequest) (
 }
 
 // A run o is in front of one of the same key that is to be taken (see storekit.Row.IsBehind) if it was made before and has
-// not ended, or if somebody holds it. The conditions are those of the indexes.
+// not ended, or if it is held. The conditions are the same as in the indexes.
 const (
 	madeBefore = `{runs} o {by_runs_first} WHERE o.tenant = $tenant AND o.serial = $serial AND o.serial <> '' AND o.born < $born
 		AND (o.status IN ('ready', 'running', 'waiting') OR o.held = 1)`
@@ -183,7 +183,7 @@ func (t *transaction) nextOfKey(ctx context.Context, r *row) error {
 	return err
 }
 
-// mostPassedOver is how many runs that cannot be read one call of AcquireDue passes over.
+// mostPassedOver is the number of unreadable runs that one call of AcquireDue passes over.
 const mostPassedOver = 100
 
 // AcquireDue takes the run that is due for longest. One that it took without getting the answer is due again when its
@@ -207,7 +207,7 @@ func (s *Store) AcquireDue(ctx context.Context, req runs.LeaseRequest, due runs.
 }
 
 // acquireDue looks for the first priority of which a run is due, without a transaction, and then for that run in one:
-// workers that find nothing keep nobody from writing.
+// workers that find nothing keep no one from writing.
 func (s *Store) acquireDue(ctx context.Context, req runs.LeaseRequest, due runs.Due) (
 	runs.Lease, error) {
 	passedOver := s.passedOver.Keys()

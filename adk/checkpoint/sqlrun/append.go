@@ -105,7 +105,7 @@ func (l *lease) count(ctx context.Context) error {
 	})
 }
 
-// appended asks what has become of the records of a lease.
+// appended asks how many records a lease has appended, and whether it still counts.
 const appended = `SELECT token, held, life FROM {runs} WHERE no = $1`
 
 func (l *lease) counted(found *sql.Row) (life int64, err error) {

@@ -16,8 +16,8 @@ type Dialect struct {
 	Name string
 	// Parameter is the character before the number of a parameter: "$" or "?".
 	Parameter string
-	// Now is an expression for the time: microseconds since 1970, a 64-bit integer. It must not be that of the
-	// beginning of a transaction.
+	// Now is an expression for the time: microseconds since 1970, a 64-bit integer. It must not be the time at which the
+	// transaction began.
 	Now string
 	// Text, Int and Blob are types of columns: text that is compared byte by byte, a 64-bit integer, bytes.
 	Text, Int, Blob string
@@ -63,9 +63,9 @@ func (d *Dialect) check() error {
 	return nil
 }
 
-// writer writes statements for a database. In them {runs} is the name of a table, {name_runs} that of an index, {by_runs}
-// has that index used, {now} and {token} are expressions, and $1 is a parameter. {at} is the time as a condition of an index
-// needs it: one that is found once.
+// writer writes statements for a database. In them {runs} is the name of a table, {name_runs} the name of an index,
+// {by_runs} has that index used, {now} and {token} are expressions, and $1 is a parameter. {at} is the time as a condition
+// of an index needs it: one that is found once.
 type writer struct {
 	dialect Dialect
 	// schema is "" for the one that connections use.

@@ -29,7 +29,7 @@ type EventsConfig struct {
 // what is written through it, and of what other processes write after a poll. Deltas are removed when what they are
 // pieces of has ended, so that what is kept of a run grows with its messages.
 //
-// It has one goroutine while somebody waits for events, however many wait, and asks the database one question for a hundred
+// It has one goroutine while readers wait for events, however many wait, and asks the database one question for a hundred
 // runs that are waited for.
 type Events struct {
 	store *Store
@@ -47,7 +47,8 @@ var _ runlog.Store = (*Events)(nil)
 // deltaKind is the kind of events that are removed when their span has ended.
 const deltaKind = "delta"
 
-// OpenEvents opens the events of runs. Their tables are those of the store: see [Store.Migrate]. It does not fail.
+// OpenEvents opens the events of runs. Their tables are among the tables of the store: see [Store.Migrate]. It does not
+// fail.
 func (s *Store) OpenEvents(_ context.Context, conf EventsConfig) (*Events, error) {
 	if conf.Poll <= 0 {
 		conf.Poll = 50 * time.Millisecond
@@ -81,8 +82,8 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 	return nil
 }
 
-// takeLog locks the events of a run until the transaction ends, for events whose tokens are between two. If those of a
-// life later than the first were added it is [runlog.ErrOvertaken].
+// takeLog locks the events of a run until the transaction ends, for events whose tokens are between two. If events of a life
+// later than the first were added it returns [runlog.ErrOvertaken].
 func (t *transaction) takeLog(ctx context.Context, key string, first, latest int64) error {
 	for {
 		var last int64
@@ -94,7 +95,7 @@ func (t *transaction) takeLog(ctx context.Context, key string, first, latest int
 			if err != nil {
 				return err
 			}
-			continue // somebody else may have made it
+			continue // another process may have made it
 		case err != nil:
 			return err
 		case last > first:
@@ -255,8 +256,8 @@ func (e *Events) last(ctx context.Context, key string) (last runlog.Cursor, err 
 	return last, err
 }
 
-// enter and leave count who waits. The first one starts the goroutine that polls, which ends when it finds nobody, or
-// with the store.
+// enter and leave count the waiting readers. The first one starts the goroutine that polls, which ends when no reader waits,
+// or with the store.
 func (e *Events) enter() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -273,7 +274,7 @@ func (e *Events) leave() {
 	e.waiting--
 }
 
-// poll looks for events of other processes of the runs that somebody waits for.
+// poll looks for events of other processes of the runs that readers wait for.
 func (e *Events) poll() {
 	seen := map[string]runlog.Cursor{}
 	for e.pause() {
@@ -296,7 +297,7 @@ func (e *Events) poll() {
 	}
 }
 
-// pause waits until it is time to look again, and reports whether somebody waits then.
+// pause waits until it is time to look again, and reports whether a reader waits then.
 func (e *Events) pause() bool {
 	open := true
 	select {

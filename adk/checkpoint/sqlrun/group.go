@@ -17,13 +17,13 @@ type group[T any] struct {
 // member is one call.
 type member[T any] struct {
 	item T
-	// ready is closed when somebody has done the item, or has passed the lead on to this member; leads says which.
+	// ready is closed when a leader has done the item, or has passed the lead on to this member; leads says which.
 	ready chan struct{}
 	leads bool
 }
 
-// do has an item done, by this call or by one that leads; all may do several. Where an item says what became of it is its
-// own affair. The error is that of a context that ended before anybody began.
+// do has an item done, by this call or by one that leads; all may do several. An item holds its own result. The error is the
+// error of a context that ended before a leader began with the item.
 func (g *group[T]) do(ctx context.Context, item T, all func(ctx context.Context, items []T)) error {
 	m := &member[T]{item: item, ready: make(chan struct{})}
 	if !g.lead(m) {
@@ -33,7 +33,7 @@ func (g *group[T]) do(ctx context.Context, item T, all func(ctx context.Context,
 			if g.withdraw(m) {
 				return ctx.Err()
 			}
-			<-m.ready // somebody is doing it
+			<-m.ready // a leader is doing it
 		}
 		if !m.leads {
 			return nil

@@ -70,7 +70,7 @@ func (t *transaction) submit(ctx context.Context, id string, run runs.Spec, nonc
 }
 
 // make makes a run under an ID that has none. What was written under it without a lease is the run's. The row has to be
-// saved. If somebody else has made one since it was looked for, it returns that, and false.
+// saved. If another process has made one since it was looked for, it returns that, and false.
 func (t *transaction) make(ctx context.Context, id string, run runs.Spec, nonce int64) (*row, bool, error) {
 	if run.Key != "" {
 		if err := t.lockKey(ctx, encode(run.Key)); err != nil {
@@ -116,7 +116,7 @@ func (s *Store) transition(ctx context.Context, doing, id string, do func(r *row
 	})
 }
 
-// Answer answers questions of a run.
+// Reply replies to questions of a run.
 func (s *Store) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	return s.transition(ctx, "answer", id, func(r *row, attempt int) error {
 		if attempt > 0 && areStored(r.Answers, answers) {
@@ -138,7 +138,7 @@ func areStored(given, answers []runs.Reply) bool {
 	return true
 }
 
-// Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
+// Stop asks the holder of a run to stop it, and pauses it if no process holds it.
 func (s *Store) Stop(ctx context.Context, id string, how runs.StopRequest) error {
 	var no int64
 	err := s.transition(ctx, "stop", id, func(r *row, _ int) error {

@@ -24,13 +24,13 @@ func (s *Store) Inspect(ctx context.Context, id string) (info runs.Info, found b
 	return info, found, err
 }
 
-// shown is what is shown of a row that nobody else has.
+// shown returns the description of a run. It changes r, which the caller must not share.
 func (s *Store) shown(r *row) runs.Info {
 	r.Run.Tenant, r.Run.Born = s.name, r.Born
 	return r.Run
 }
 
-// Result returns that of a run that is done, nil if there is none.
+// Result returns the result of a run that is done, nil if there is none.
 func (s *Store) Result(ctx context.Context, id string) ([]byte, error) {
 	result, _, err := s.value(ctx, "get the result of", id, resultValue)
 	return result, err

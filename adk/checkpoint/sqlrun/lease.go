@@ -89,7 +89,7 @@ func (l *lease) read(ctx context.Context, doing string) (r *row, err error) {
 	return r, err
 }
 
-// Answers returns the answers that were given and are not used up.
+// Replies returns the replies that were given and are not used up.
 func (l *lease) Replies(ctx context.Context) (answers []runs.Reply, err error) {
 	const doing = "read the answers of"
 	r, err := l.read(ctx, doing)
@@ -100,7 +100,7 @@ func (l *lease) Replies(ctx context.Context) (answers []runs.Reply, err error) {
 		var data []byte
 		err := l.store.db.QueryRowContext(ctx, l.store.sql(`SELECT data FROM {vals} WHERE run = $1 AND kind = $2`), l.no,
 			answersValue).Scan(&data)
-		if errors.Is(err, sql.ErrNoRows) { // somebody settled or removed the run since
+		if errors.Is(err, sql.ErrNoRows) { // another process settled or removed the run since
 			return l.Lost()
 		}
 		if err == nil {

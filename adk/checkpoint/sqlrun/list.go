@@ -142,7 +142,8 @@ func anyStatus(q runs.Query) []runs.Status {
 	return slices.Compact(all)
 }
 
-// conditions are where the runs r of a query are read from, and its conditions but for the status and the cursor.
+// conditions returns the table from which the runs r of a query are read, and its conditions but for the status and the
+// cursor.
 func (s *Store) conditions(q runs.Query, by way, args *[]any) (from, where string) {
 	var b strings.Builder
 	add := func(condition string, values ...string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// longestName is how many bytes of an encoded name are a key. Databases bound what an index can hold.
+// longestName is the length in bytes up to which an encoded name is a key. Databases bound what an index can hold.
 const longestName = 512
 
 // encode writes a name as a key: escaped (see storekit.Escape), and '#' with a hash if that is long. No two names have the
@@ -31,8 +31,8 @@ func decode(key string) (name string, ok bool) {
 	return storekit.Unescape(key), !strings.HasPrefix(key, "#")
 }
 
-// prefixRange returns bounds of the keys of the names that begin with a prefix; those of other names may lie between
-// them. Keys that are hashes may be anywhere.
+// prefixRange returns bounds of the keys of the names that begin with a prefix; keys of other names may lie between them.
+// Keys that are hashes may be anywhere.
 func prefixRange(prefix string) (from, to string) {
 	for !utf8.ValidString(prefix) { // the bytes at the end may be the beginning of a rune
 		prefix = prefix[:len(prefix)-1]

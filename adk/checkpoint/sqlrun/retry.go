@@ -27,8 +27,8 @@ func again(retryable bool, err error) error {
 	return againError{err}
 }
 
-// retry does something until it succeeds, fails for good, or the patience of the store is over. attempt counts from 0:
-// an earlier one may have done everything and failed to say so. The context is that of the attempt.
+// retry does something until it succeeds, fails for good, or the patience of the store is over. attempt counts from 0: an
+// earlier one may have done everything and failed to say so. The context is the context of the attempt.
 func (s *engine) retry(ctx context.Context, do func(ctx context.Context, attempt int) error) error {
 	began := time.Now()
 	for attempt := 0; ; attempt++ {

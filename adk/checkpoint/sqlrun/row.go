@@ -36,11 +36,11 @@ type row struct {
 
 	// now is the time of the database when the row was read.
 	now time.Time
-	// was is what depends on the row, as it was read.
+	// was holds the dependents of the row, as it was read.
 	was dependents
 }
 
-// dependents is what changes with a row in other places.
+// dependents holds what changes with a row in other places.
 type dependents struct {
 	asks     []ask
 	answers  int
@@ -54,7 +54,7 @@ func (r *row) dependents() dependents {
 	return dependents{asksOf(r.Run.Waiting), len(r.Answers), r.Stopping, due, r.BlocksKey()}
 }
 
-// isRun reports whether the row is that of a run.
+// isRun reports whether the row is the row of a run.
 func (r *row) isRun() bool { return r.Run.Status != "" }
 
 // unreadable is the error of a row whose data cannot be read, with what its columns say.
@@ -65,7 +65,7 @@ type unreadable struct {
 
 func (e *unreadable) Unwrap() error { return e.RowError }
 
-// shown is how lists show it: by its columns, of which one may be damaged.
+// shown returns the row for lists: by its columns, of which one may be damaged.
 func (e *unreadable) shown() *row {
 	e.row.Run.Error = e.Unreadable().Error
 	return e.row
@@ -185,7 +185,7 @@ func (t *transaction) own(ctx context.Context, r *row, err error) (*row, error) 
 	return r, nil
 }
 
-// plain makes the row of an ID that has none: it is no run. It returns nil if somebody else made one meanwhile.
+// plain makes the row of an ID that has none: it is no run. It returns nil if another process made one meanwhile.
 func (t *transaction) plain(ctx context.Context, id string) (*row, error) {
 	no, err := t.next(ctx)
 	if err != nil {
@@ -300,11 +300,11 @@ func (t *transaction) remove(ctx context.Context, r *row) error {
 	return err
 }
 
-// ask is what lists look for: a question of a kind that somebody has not answered; whom is "" if it waits for nobody in
-// particular.
+// ask is a key by which lists find runs: the kind of an unanswered question, and whom it waits for, "" if it waits for no
+// one in particular.
 type ask struct{ kind, whom string }
 
-// asksOf are those of the questions of a run, in order, each once.
+// asksOf returns the asks of the questions of a run, in order, each once.
 func asksOf(waiting []runs.Question) (asks []ask) {
 	for _, p := range waiting {
 		if p.Answered {

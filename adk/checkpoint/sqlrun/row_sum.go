@@ -33,8 +33,8 @@ func (r *row) fixed(tenant string) fixed {
 	return f
 }
 
-// kind is what the sum of the data is made with, besides the number of the row. That a run waits in line is not in it: it
-// changes alone.
+// kind returns a number that goes into the sum of the data, with the number of the row. That a run waits in line is not in
+// it: it changes alone.
 func (f *fixed) kind() int64 {
 	b := make([]byte, 0, 256)
 	for _, text := range []string{f.tenant, f.id, f.agent, f.queue, f.serial, f.parent} {

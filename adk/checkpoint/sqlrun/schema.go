@@ -85,10 +85,10 @@ const mostSteps = 1 << 24
 // key an index.
 func placeOf(run, seq int64) int64 { return run*mostSteps + seq }
 
-// perRun are the tables, besides {steps}, whose rows belong to a run.
+// perRun are the tables, other than {steps}, whose rows belong to a run.
 var perRun = []string{"{vals}", "{asks}", "{tags}"}
 
-// Migrate makes the tables, or brings those of an older version up to date. Processes that migrate at once wait for
+// Migrate makes the tables, or brings the tables of an older version up to date. Processes that migrate at once wait for
 // each other.
 func (s *Store) Migrate(ctx context.Context) error {
 	err := s.retry(ctx, func(ctx context.Context, _ int) error {

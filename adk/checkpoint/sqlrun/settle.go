@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// Settle says what has become of the run and gives the lease back.
+// Settle sets the state of the run and gives the lease back.
 func (l *lease) Settle(ctx context.Context, settlement runs.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {
 		return err

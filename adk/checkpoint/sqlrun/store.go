@@ -57,7 +57,7 @@ type Store struct {
 	name, tenant string
 }
 
-// engine is what the stores of all tenants of a database share.
+// engine is the part that the stores of all tenants of a database share.
 type engine struct {
 	db, reads *sql.DB
 	dialect   Dialect

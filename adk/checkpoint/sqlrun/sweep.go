@@ -80,7 +80,7 @@ func (s *Store) hasExpired(ctx context.Context) (any bool, err error) {
 	return any, err
 }
 
-// expired locks up to n runs that have expired and that nobody holds.
+// expired locks up to n runs that have expired and that no process holds.
 func (t *transaction) expired(ctx context.Context, n int) (expired []*row, err error) {
 	rows, err := t.tx.QueryContext(ctx, t.sql(`SELECT {columns}, {now} FROM {runs} {by_runs_expires} WHERE `+isExpired+`
 		ORDER BY expires_at LIMIT $2{skip_locked}`), t.tenant, n)
@@ -102,11 +102,11 @@ func (t *transaction) expired(ctx context.Context, n int) (expired []*row, err e
 	return expired, rows.Err()
 }
 
-// sweptThen is how many runs that have expired are removed when another one is settled.
+// sweptThen is the number of expired runs that are removed when another run is settled.
 const sweptThen = 100
 
-// sweepNow removes runs that have expired, now and then, when another one is settled: programs without workers have nobody
-// else who does. It is a service: what it cannot do, it leaves.
+// sweepNow removes runs that have expired, now and then, when another one is settled: programs without workers have nothing
+// else that does. It makes no promise: what it cannot remove, it leaves.
 func (s *Store) sweepNow(ctx context.Context) {
 	last, now := s.swept.Load(), time.Now().UnixNano()
 	if s.sweepEvery > 0 && time.Duration(now-last) > s.sweepEvery && s.swept.CompareAndSwap(last, now) {

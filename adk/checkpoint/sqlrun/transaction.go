@@ -9,9 +9,9 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// transaction is one attempt to change runs of a tenant. Locks are taken in this order: rows of runs as they are met,
-// then that of a key. Transactions that meet runs in different orders may deadlock; the database then chooses one,
-// which is tried again.
+// transaction is one attempt to change runs of a tenant. Locks are taken in this order: rows of runs as they are met, then
+// the lock of a key. Transactions that meet runs in different orders may deadlock; the database then chooses one, which is
+// tried again.
 type transaction struct {
 	*Store
 	tx *sql.Tx

@@ -185,7 +185,7 @@ func (t *transaction) dropRecords(ctx context.Context, r *row) error {
 	return err
 }
 
-// AppendRecord adds a record. It is not fenced: those of a run are appended by its lease.
+// AppendRecord adds a record. It is not fenced: the records of a run are appended by its lease.
 func (s *Store) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
 	if err := storekit.CheckSize("append to the journal of", checkPointID, record); err != nil {
 		return err
@@ -272,7 +272,7 @@ func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[ru
 	}
 }
 
-// saved returns the IDs that have a checkpoint or a journal, in their order, which is not that of the keys.
+// saved returns the IDs that have a checkpoint or a journal, in their order, which is not the order of the keys.
 func (s *Store) saved(ctx context.Context, prefix string) (infos []runs.Listed, err error) {
 	from, to := prefixRange(prefix)
 	err = s.read(ctx, "list", prefix, func(ctx context.Context) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// sleepers are who waits for runs that become due.
+// sleepers are the callers that wait for runs to become due.
 type sleepers struct {
 	mu  sync.Mutex // mu guards all; no other lock is taken while it is held
 	all map[*sleeper]struct{}

@@ -9,8 +9,8 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// way is how the runs of a query are found: by an index that has them in the order of lists, of the runs themselves or of a
-// table d that says more of them.
+// way is a way to find the runs of a query: an index in the order of lists, of the runs themselves or of a table d that says
+// more of them.
 type way struct {
 	// table is "" for the runs.
 	table, index string
@@ -40,7 +40,7 @@ func (w way) alias() string {
 	return "d"
 }
 
-// enough is how many runs of a status are counted to find out by which of several ways to look.
+// enough is the number up to which runs of a status are counted to choose one of several ways.
 const enough = 300
 
 // waysTo chooses how to find the runs of a query, for each status. The key and the parent come first; of several tags,
@@ -83,8 +83,8 @@ func (s *Store) waysTo(ctx context.Context, q runs.Query) (map[runs.Status]way, 
 	return ways, nil
 }
 
-// waysBeside are those by the tables beside the runs. A run has one row there: of several questions of a kind, or that wait
-// for one person, the first one counts.
+// waysBeside returns the ways by the tables beside the runs. A run has one row there: of several questions of a kind, or
+// that wait for one person, the first one counts.
 func waysBeside(q runs.Query) (ways []way) {
 	const table = "{asks}"
 	switch {

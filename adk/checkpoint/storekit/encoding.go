@@ -15,8 +15,8 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// rowVersion is that of the rows which are written. It grows with every member that an older release must not drop: that
-// refuses the row, and leaves the run to others.
+// rowVersion is the version of the rows that are written. It grows with every member that an older release must not drop:
+// that release refuses the row, and leaves the run to others.
 const rowVersion = 1
 
 // Encode writes the row as JSON that [DecodeRow] reads, also in later releases, with a sum that it checks. Names may have any bytes: see [Escape].

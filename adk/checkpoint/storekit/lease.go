@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// Reads is what a [Lease] reads its run with: the store.
+// Reads is the part of a store with which a [Lease] reads its run.
 type Reads interface {
 	Get(ctx context.Context, id string) ([]byte, bool, error)
 	ReadRecords(ctx context.Context, id string) ([][]byte, error)
@@ -23,7 +23,7 @@ type Lease struct {
 	reads  Reads
 	// stops has the last request to stop that was not received.
 	stops chan runs.StopRequest
-	// notify is called with requests to stop, nil while nobody wants that.
+	// notify is called with requests to stop, nil if none is set.
 	notify atomic.Pointer[func(runs.StopRequest)]
 }
 
@@ -65,7 +65,7 @@ func (l *Lease) NotifyStops(f func(runs.StopRequest)) {
 	}
 }
 
-// call has the last request received by whoever wants to be called. It may be called with locks held.
+// call passes the last request to the function in notify, if there is one. It may be called with locks held.
 func (l *Lease) call() {
 	f := l.notify.Load()
 	if f == nil {

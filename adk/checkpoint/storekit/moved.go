@@ -7,8 +7,8 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// Moved is what the appends of a lease change of a row, for stores that keep it beside the rest, which they write less
-// often.
+// Moved is the part of a row that the appends of a lease change, for stores that keep it beside the rest, which they write
+// less often.
 type Moved struct {
 	// Life is the number of records that the lease has appended.
 	Life     int64

@@ -13,17 +13,17 @@ import (
 const (
 	mostTags   = 16
 	longestTag = 128
-	// largestValue is how long a checkpoint, a record, an answer or a result may be.
+	// largestValue is the largest size of a checkpoint, a record, an answer or a result.
 	largestValue = 64 << 20
 	defaultTTL   = 30 * time.Second
 	shortestTTL  = time.Second
 )
 
-// Row is what a store keeps of a run besides its checkpoint and its journal. Its methods are the transitions of
-// [runs.Status], and all that a store decides about a run: they read no clock, do no I/O and lock nothing. Whoever calls
-// them has the row for itself and writes it back if they succeed.
+// Row is the state of a run that a store keeps beside its checkpoint and its journal. Its methods are the transitions of
+// [runs.Status], and all that a store decides about a run: they read no clock, do no I/O and lock nothing. The caller must not
+// share the row, and writes it back if they succeed.
 type Row struct {
-	// Run is shown to everybody. Its Tenant is set by who lists it.
+	// Run is shown to all callers. Its Tenant is set by the store that lists it.
 	Run runs.Info
 	// ParentPoint is the question of the parent that waits for the run.
 	ParentPoint string
@@ -285,8 +285,8 @@ func (r *Row) wake(now time.Time) {
 	r.Run.Status, r.Run.WakeAt, r.Run.Updated, r.Run.Expires = runs.Ready, now, now, time.Time{}
 }
 
-// Stop asks the holder to stop, or pauses a run that nobody holds: a lease that has ended is taken away, as its holder
-// may be alive and go on.
+// Stop asks the holder to stop, or pauses a run that no process holds: a lease that has ended is taken away, as its holder
+// may be alive and continue.
 func (r *Row) Stop(how runs.StopRequest, kept runs.Retention, now time.Time) error {
 	switch r.Run.Status {
 	case runs.Done, runs.Failed:

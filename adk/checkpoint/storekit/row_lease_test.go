@@ -40,7 +40,7 @@ func TestRow_AttemptsCountLivesWithoutProgress(t *testing.T) {
 	require.Equal(t, 1, r.Run.Attempts, "the second one is progress")
 
 	r = newRow(t, runs.Spec{})
-	for life := range 5 { // given back: nobody died
+	for life := range 5 { // given back: no holder died
 		take(t, r, uint64(life), start)
 		require.Equal(t, 1, r.Run.Attempts)
 		require.NoError(t, r.Settle(runs.Settlement{}, runs.Retention{}, start))

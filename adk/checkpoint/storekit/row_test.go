@@ -14,7 +14,7 @@ var states = []runs.Status{runs.Ready, runs.Running, runs.Waiting, runs.Paused, 
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// rowIn makes a row that nobody holds in a state.
+// rowIn makes a row in a state that no process holds.
 func rowIn(t *testing.T, s runs.Status) *Row {
 	t.Helper()
 	r, err := New("run", runs.Spec{}, 1, start)
@@ -32,7 +32,7 @@ func rowIn(t *testing.T, s runs.Status) *Row {
 	return r
 }
 
-// Each row of the table is what becomes of a run in each of the states; "" is a refusal that changes nothing.
+// Each row of the table has the state that a run gets from each of the states; "" is a refusal that changes nothing.
 func TestRow_Transitions(t *testing.T) {
 	const ready, running, waiting, paused, done, failed = runs.Ready, runs.Running, runs.Waiting, runs.Paused,
 		runs.Done, runs.Failed

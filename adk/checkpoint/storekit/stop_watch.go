@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// StopPoll is how often a store looks for requests to stop the runs that it holds, if nothing tells it of them.
+// StopPoll is the interval at which a store looks for requests to stop the runs that it holds, if nothing tells it of them.
 const StopPoll = 400 * time.Millisecond
 
 // stopLookTime limits the time that one look takes.

@@ -29,8 +29,8 @@ func (e *RowError) Error() string { return fmt.Sprintf("run %q: %v", e.ID, e.Err
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// Unreadable is how lists show a run whose row cannot be read: as one that has failed. Nobody executes it, and Remove
-// removes it.
+// Unreadable returns the entry of lists for a run whose row cannot be read: a run that has failed. No worker executes it,
+// and Remove removes it.
 func (e *RowError) Unreadable() runs.Info {
 	return runs.Info{ID: e.ID, Status: runs.Failed, Error: e.Err.Error()}
 }

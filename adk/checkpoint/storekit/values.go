@@ -11,8 +11,8 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as that of the worker that removes
-// old events. A store lists and counts them, and has workers take them, if the queue is named, and not otherwise.
+// OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as the lease of the worker that
+// removes old events. A store lists and counts them, and has workers take them, if the queue is named, and not otherwise.
 const OwnQueue = core.OwnQueue
 
 // Owned is a copy that is not nil, so that an empty checkpoint reads the same from every store.
@@ -123,7 +123,7 @@ func NotAlone(r, other *Row) error {
 	return fmt.Errorf("run %q is not made, as another one has its key: %w", r.Run.ID, other.Busy())
 }
 
-// ParentAnswer is what the parent of a run that is settled gets, and whether it gets anything.
+// ParentAnswer returns the answer that the parent of a settled run gets, and whether it gets one.
 func (r *Row) ParentAnswer(s runs.Settlement) (parent string, answer runs.Reply, ok bool) {
 	if r.ParentPoint == "" || s.Status != runs.Done && s.Status != runs.Failed {
 		return "", answer, false

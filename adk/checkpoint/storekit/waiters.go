@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Waiters wakes those in a process that wait for a change of something with a key. It holds nothing for keys that nobody
-// waits for. The zero value is ready for use, by any number of goroutines.
+// Waiters wakes goroutines that wait for a change of something with a key. It holds nothing for keys that none waits for.
+// The zero value is ready for use, by any number of goroutines.
 type Waiters struct {
-	mu    sync.Mutex // guards all fields below, and those of waiting
+	mu    sync.Mutex // guards all fields below, and the fields of waiting
 	waits map[string]*waiting
 }
 
@@ -40,8 +40,8 @@ func (k *Waiters) Watch(key string) (changed <-chan struct{}, leave func()) {
 	}
 }
 
-// Await waits until a channel of Watch is closed, but no longer than a time: whoever wakes may be lost. It returns the error
-// of ctx when that ends.
+// Await waits until a channel of Watch is closed, but no longer than most: the process that should wake it may be lost. It
+// returns the error of ctx when that ends.
 func Await(ctx context.Context, changed <-chan struct{}, most time.Duration) error {
 	again := time.NewTimer(most)
 	defer again.Stop()
@@ -64,7 +64,7 @@ func (k *Waiters) Wake(key string) {
 	}
 }
 
-// Watched returns the keys that somebody waits for.
+// Watched returns the keys that goroutines wait for.
 func (k *Waiters) Watched() (keys []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

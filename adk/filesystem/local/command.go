@@ -23,11 +23,11 @@ var (
 // process in the background has inherited the pipe.
 const lateOutput = 200 * time.Millisecond
 
-// markVariable is the environment variable that has the mark of the command that a process belongs to, behind those of
+// markVariable is the environment variable that has the mark of the command that a process belongs to, after the marks of
 // the commands that this process itself runs in.
 const markVariable = "WEFT_COMMAND"
 
-// newMark returns the mark of one command. It begins with that of the backend.
+// newMark returns the mark of one command. It begins with the mark of the backend.
 func (l *Local) newMark() string {
 	return l.mark + "." + strconv.FormatInt(l.started.Add(1), 10) + ";"
 }

@@ -14,9 +14,9 @@ type Config struct {
 	// Root is the directory that the agent gets. It must exist. "/" gives everything.
 	Root string
 
-	// Mount is the absolute path at which requests and results show the root. The default is the path of Root, so that
-	// paths mean the same for the file methods and the shell. "/" makes a tree of its own, like that of the in-memory
-	// backend, and does not reveal where on the host it lies; use it without the shell.
+	// Mount is the absolute path at which requests and results show the root. The default is the path of Root, so that paths
+	// mean the same for the file methods and the shell. "/" makes a tree of its own, like the in-memory backend, and does
+	// not reveal where on the host it lies; use it without the shell.
 	Mount string
 
 	// MaxBytes bounds the text that a Read, a GrepRaw or an Edit handles at once, and the size of a file that a

@@ -23,7 +23,7 @@ var secret = strings.Repeat("SECRET of the neighbour. ", 41) // a length that no
 // mark is the name of a file in every directory outside.
 const mark = "mark-of-the-outside"
 
-// A yard is a root with a neighbour that nobody may reach from it, and links of every kind that try.
+// A yard is a root with a neighbour that must not be reachable from it, and links of every kind that try.
 type yard struct {
 	*Local
 	root, outside string

@@ -120,7 +120,7 @@ func (d *draft) removeDirs() {
 	}
 }
 
-// missingDirs are those on the way to a directory that are not there, the deepest first.
+// missingDirs returns the directories on the path to dir, and dir, that do not exist, the deepest first.
 func (l *Local) missingDirs(dir string) (missing []string) {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if _, err := l.root.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {

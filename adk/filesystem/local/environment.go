@@ -13,7 +13,7 @@ var harmless = []string{
 	"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
 }
 
-// harmlessOnWindows are those without which programs do not start there.
+// harmlessOnWindows are the variables without which programs do not start on Windows.
 var harmlessOnWindows = []string{
 	"PATH", "PATHEXT", "COMSPEC", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "OS", "TEMP", "TMP", "USERNAME", "USERPROFILE",
 	"HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)",

@@ -110,7 +110,7 @@ func (l *Local) visitAll(
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {
-		case len(name) > maxPath: // nobody could ask for it
+		case len(name) > maxPath: // no request could name it
 		case e.IsDir():
 			err = l.descend(ctx, name, visit)
 		case e.Type().IsRegular() || l.linksToFile(e, name):

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// output gathers what a command writes, in bounded memory: the first and the last bytes, as the first error and the
-// summary are what a reader looks for. It never blocks the command, whether or not somebody reads.
+// output gathers what a command writes, in bounded memory: the first and the last bytes, as the first error and the summary
+// are what a reader looks for. It never blocks the command, whether or not anything reads.
 type output struct {
 	limit int           // of the head and of the tail, in bytes
-	wrote func(*output) // called, outside the lock, when the head may have grown; nil if nobody wants it
+	wrote func(*output) // called, outside the lock, when the head may have grown; nil if the caller does not stream
 
 	mu      sync.Mutex
 	head    int    // bytes of the head so far

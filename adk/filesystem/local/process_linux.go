@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// killRounds is how often killMarked looks for processes that were started while it looked.
+// killRounds is the number of times that killMarked looks for processes that were started while it looked.
 const killRounds = 20
 
 // tag is an open file that the processes of commands inherit: a process that clears its environment still has it.
@@ -25,7 +25,7 @@ func newTag() *tag {
 	if err != nil {
 		return nil
 	}
-	_ = w.Close() // whoever reads from it is at its end
+	_ = w.Close() // its readers get EOF
 	name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(r.Fd())))
 	if err != nil {
 		_ = r.Close()

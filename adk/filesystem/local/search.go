@@ -17,7 +17,7 @@ import (
 	"github.com/weftgo/weft/adk/filesystem/internal/text"
 )
 
-// maxLine is how much of a line GrepRaw looks at.
+// maxLine is the number of bytes of a line that GrepRaw looks at.
 const maxLine = 1 << 20
 
 // GrepRaw searches files for a regular expression, sorted by path, then by line. Files that look binary are left out,

@@ -17,10 +17,10 @@ const exitTimeout = 124
 // Truncated set. The exit code is always set: 128 and the signal's number for a command that was killed, 124 for one
 // that Config.Timeout stopped. Standard input is empty.
 //
-// When ctx ends, the command is killed with the processes it has started, and the error wraps ctx's cause. On Linux
-// these are all that have inherited its environment or its open files, also daemons (setsid); on other Unix systems those of its process
-// group; on Windows its child processes. What a command that ends by itself leaves in the background keeps running, as
-// in any shell, until Close kills it (Linux only); its output is not waited for.
+// When ctx ends, the command is killed with the processes it has started, and the error wraps ctx's cause. On Linux these
+// are all processes that have inherited its environment or its open files, also daemons (setsid); on other Unix systems its
+// process group; on Windows its child processes. What a command that ends by itself leaves in the background keeps running,
+// as in any shell, until Close kills it (Linux only); its output is not waited for.
 //
 // With RunInBackendGround the command is started, detached from ctx, and Execute returns at once. Its output goes
 // nowhere unless the command sends it to a file. It is killed by Close.
@@ -83,8 +83,8 @@ func (l *Local) ExecuteStreaming(
 		}
 		return schema.StreamReaderFromArray([]*filesystem.ExecuteResponse{response}), nil
 	}
-	// There is room for every chunk at once: one that takes fresh output, the rest and an error. So sending never
-	// waits, and nothing but the command itself runs while nobody reads.
+	// There is room for every chunk at once: one that takes fresh output, the rest and an error. So sending never waits, and
+	// nothing but the command itself runs while the stream is not read.
 	chunks, sw := schema.Pipe[chunk](3)
 	fresh := &freshOutput{sw: sw}
 	c, err := l.start(ctx, input.Command, newOutput(l.config.MaxOutputBytes, fresh.announce))

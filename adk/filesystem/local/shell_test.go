@@ -218,7 +218,7 @@ func TestExecute_CancelKillsTheGroup(t *testing.T) {
 	}
 }
 
-// TestExecute_InheritedPipe: a process in the background holds the output open, and nobody waits for it.
+// TestExecute_InheritedPipe: a process in the background holds the output open, and Execute does not wait for it.
 func TestExecute_InheritedPipe(t *testing.T) {
 	l, root := newLocal(t)
 	for _, code := range []int{0, 3} {
@@ -308,7 +308,7 @@ func TestExecuteStreaming_CloseKillsTheCommand(t *testing.T) {
 	requireGone(t, filepath.Join(root, "pid"))
 }
 
-// TestExecuteStreaming_Unread: a stream that nobody reads neither holds up the command nor keeps a goroutine.
+// TestExecuteStreaming_Unread: a stream that is not read neither holds up the command nor keeps a goroutine.
 func TestExecuteStreaming_Unread(t *testing.T) {
 	l, root := newLocal(t)
 	sr, err := l.ExecuteStreaming(t.Context(), &filesystem.ExecuteRequest{

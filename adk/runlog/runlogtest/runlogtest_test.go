@@ -67,7 +67,7 @@ func (b *broken) Delete(ctx context.Context, run string) error {
 	return b.Store.Delete(ctx, run)
 }
 
-// faults are what stores do wrong, by the rule that must see it.
+// faults are mistakes of stores, by the rule that must find each.
 var faults = map[string]func(b *broken, s runlog.Store){
 	"ReadsWhatWasAppended": func(b *broken, s runlog.Store) {
 		b.append = func(ctx context.Context, run string, events []runlog.Event) error {

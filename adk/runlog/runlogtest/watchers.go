@@ -12,10 +12,10 @@ import (
 	"github.com/weftgo/weft/internal/racedetector"
 )
 
-// Watchers are what readers that wait cost a process, see [Watch].
+// Watchers holds the costs of readers that wait in a process, see [Watch].
 type Watchers struct {
-	// Bytes is the memory that each holds, with the stack of its caller, and Goroutines how many there are beside those of
-	// the callers.
+	// Bytes is the memory that each holds, with the stack of its caller, and Goroutines their number without the goroutines
+	// of the callers.
 	Bytes, Goroutines int64
 	// Middle and Latest are after how long an event has arrived: half of all, and all but one in a hundred.
 	Middle, Latest time.Duration
@@ -102,8 +102,8 @@ func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watc
 	return w
 }
 
-// Arrive adds events one by one behind those of their run, and returns after how long half of them have been given to a
-// reader, which has another handle on the same events, as another process has: what else a machine does makes some late.
+// Arrive adds events one by one to the end of their run, and returns the time after which half of them have reached a
+// reader, which has another handle on the same events, as another process has: other load on the machine makes some late.
 func Arrive(t testing.TB, writer, reader runlog.Store, events ...runlog.Event) time.Duration {
 	t.Helper()
 	times := make([]time.Duration, len(events))

@@ -163,7 +163,7 @@ func (s *Store) transition(ctx context.Context, doing, id string, do func(r *sto
 	return err
 }
 
-// Answer answers questions of a run.
+// Reply replies to questions of a run.
 func (s *Store) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	return s.transition(ctx, "answer", id, func(r *storekit.Row, now time.Time) error { return r.Reply(answers, now) })
 }

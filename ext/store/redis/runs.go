@@ -325,7 +325,7 @@ func (s *Store) transition(ctx context.Context, doing, id string, do func(r *row
 	})
 }
 
-// Answer answers questions of a run.
+// Reply replies to questions of a run.
 func (s *Store) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	return s.transition(ctx, "answer", id, func(r *row, now time.Time) error { return r.Row.Reply(answers, now) })
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// way is how a statement goes wrong.
+// way is a way in which a statement goes wrong.
 type way struct {
 	name string
 	// done: the database executes the statement before that.
@@ -105,7 +105,7 @@ func (c *disturbedConn) QueryContext(ctx context.Context, query string, args []d
 	return c.rows(func() (driver.Rows, error) { return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args) })
 }
 
-// rows asks for rows. Those of a step that goes wrong are not read: a database may have written all the same.
+// rows asks for rows. Rows of a step that goes wrong are not read: a database may have written all the same.
 func (c *disturbedConn) rows(ask func() (driver.Rows, error)) (rows driver.Rows, err error) {
 	err = c.d.step(c.Conn, func() (err error) {
 		rows, err = ask()

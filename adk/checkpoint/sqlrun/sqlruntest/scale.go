@@ -16,8 +16,8 @@ import (
 )
 
 // Scale tests that what workers and lists ask for costs the same however many runs a store keeps that have ended, that wait
-// and that are due later, and that the database reads no whole table for it. Nobody tells the database what the tables have:
-// open returns it as users have it.
+// and that are due later, and that the database reads no whole table for it. The test gives the database no statistics of
+// the tables: open returns it as users have it.
 func Scale(t *testing.T, open func(t *testing.T) sqlrun.Config) {
 	conf := open(t)
 	f := newFixture(t, conf)
@@ -51,12 +51,12 @@ func Scale(t *testing.T, open func(t *testing.T) sqlrun.Config) {
 	}
 }
 
-// wholeTable is what a plan has that reads a table from its beginning to its end, or sorts all that it finds.
+// wholeTable matches a plan that reads a table from its beginning to its end, or sorts all that it finds.
 var wholeTable = regexp.MustCompile(`(?m)SCAN (r|o|d|e|t|a|weft_\w+)\b.*|Seq Scan on weft_(runs|tags|asks).*|Hash Join.*`)
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// asked is what is measured. Each is a page of at most 50 runs, or finds nothing.
+// asked are the requests that are measured. Each is a page of at most 50 runs, or finds nothing.
 var asked = []struct {
 	name string
 	do   func(t *testing.T, f *fixture)
@@ -122,7 +122,7 @@ func (f *fixture) measure(t *testing.T) map[string]time.Duration {
 	return took
 }
 
-// populate makes runs that are done, wait for somebody and sleep, up to so many of each: copies of one each that the store
+// populate makes runs that are done, wait for an answer and sleep, up to so many of each: copies of one each that the store
 // made, as numbers from a.
 func (f *fixture) populate(t *testing.T, from, to int) {
 	t.Helper()

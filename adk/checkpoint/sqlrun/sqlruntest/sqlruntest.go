@@ -124,7 +124,7 @@ func listed(t *testing.T, s runs.Inspector, q runs.Query) (ids []string) {
 	return ids
 }
 
-// records requires those of a journal.
+// records requires that a journal has the records want.
 func records(t *testing.T, j runs.Journal, id string, want ...string) {
 	t.Helper()
 	got, err := j.ReadRecords(t.Context(), id)

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// storeRules are what package sqlrun adds to a runs.Store, and what needs its clock or its tables. The rest is
+// storeRules test what package sqlrun adds to a runs.Store, and what needs its clock or its tables. The rest is
 // tested by package checkpointtest.
 var storeRules = map[string]func(*testing.T, *fixture){
 	"a lease that ended is taken over": takenOver,
@@ -70,7 +70,8 @@ func renewMany(t *testing.T, f *fixture) {
 	f.nothingDue(t, runs.Due{})
 }
 
-// manyAppends: records of one lease keep their order, and those of several are not mixed, however they were grouped.
+// manyAppends: records of one lease keep their order, and records of several leases are not mixed, however they were
+// grouped.
 func manyAppends(t *testing.T, f *fixture) {
 	const many, each = 8, 20
 	together(many, func(i int) {

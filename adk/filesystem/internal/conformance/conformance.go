@@ -15,7 +15,7 @@ import (
 	"github.com/weftgo/weft/adk/filesystem"
 )
 
-// Backend is what the bundled backends have in common.
+// Backend is the interface that the bundled backends share.
 type Backend interface {
 	filesystem.Backend
 	filesystem.Deleter

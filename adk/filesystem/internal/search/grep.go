@@ -25,7 +25,7 @@ type Query struct {
 
 	// SkipBinary leaves out what looks binary, as it has NUL bytes.
 	SkipBinary bool
-	// MaxLine is how many bytes of a line count; the rest of the line is left out. 0 means no bound.
+	// MaxLine is the number of bytes of a line that count; the rest of the line is left out. 0 means no bound.
 	MaxLine int
 	// MaxBytes bounds the text of a multiline search, and the lines kept as context. 0 means no bound.
 	MaxBytes int
@@ -63,7 +63,7 @@ func NewSearcher(q Query) (*Searcher, error) {
 	return &Searcher{query: q, re: re, br: bufio.NewReaderSize(nil, 64<<10)}, nil
 }
 
-// binaryHead is how much of a text is looked at to decide whether it is binary.
+// binaryHead is the length of the beginning of a text by which it is taken for binary or not.
 const binaryHead = 8 << 10
 
 // Search calls emit for the matching lines of r and their context, in order. It gives up soon after ctx has ended, also
