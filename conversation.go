@@ -30,8 +30,8 @@ type Conversation struct {
 	err              error
 }
 
-// Conversation returns the conversation with an ID, which is any string but the empty one; one that does not exist begins with the first
-// question. What is wrong with the store is the error of its methods.
+// Conversation returns the conversation with an ID, which is any string but the empty one; one that does not exist begins
+// with the first question. What is wrong with the store is the error of its methods.
 func (a *Agent) Conversation(store Store, id string) *Conversation {
 	if isNil(store) {
 		return &Conversation{err: errors.New("weft: the store of the conversation is nil: see package adk/checkpoint")}

@@ -328,6 +328,6 @@ func in[T ~string](args *[]any, values []T, key func(string) string) string {
 	return " IN (" + b.String() + ")"
 }
 
-// halfOf is the part of a lease by which due_at of a run that is executed may be off before an append writes it: the index is not written
-// each time. So it is a time before the end of the lease.
+// halfOf is the part of a lease by which due_at of a run that is executed may be off before an append writes it: the index
+// is not written each time. So it is a time before the end of the lease.
 func halfOf(ttl time.Duration) int64 { return ttl.Microseconds() / 2 }

@@ -19,8 +19,8 @@ import (
 // that release refuses the row, and leaves the run to others.
 const rowVersion = 1
 
-// Encode writes the row as JSON that [DecodeRow] reads, also in later releases, with a sum that it checks. Names may have any bytes: see [Escape].
-// Times are exact to a microsecond.
+// Encode writes the row as JSON that [DecodeRow] reads, also in later releases, with a sum that it checks. Names may have
+// any bytes: see [Escape]. Times are exact to a microsecond.
 func (r *Row) Encode() ([]byte, error) {
 	i := &r.Run
 	s := savedRow{

@@ -22,7 +22,8 @@ import (
 )
 
 // RunWritten tests that a run which asks at every step writes to a store what it adds, and not its history each time: with 100
-// steps and with 400 (20 and 60 with the race detector) at most two copies of what is said, and for each step so many bytes that depend on neither.
+// steps and with 400 (20 and 60 with the race detector) at most two copies of what is said, and for each step so many bytes
+// that depend on neither.
 // Rule distributed/J10.
 func RunWritten(t *testing.T, store runs.Store) {
 	t.Helper()

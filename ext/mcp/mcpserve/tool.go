@@ -40,8 +40,8 @@ var (
 )
 
 // AddTool serves a tool of any of the four kinds. Arguments that do not fit its schema, such as without a required one, are
-// refused with a result that says so, and those that are left out get the defaults of the schema. Its calls have no run around them: a tool that interrupts cannot be
-// served by itself, and its error says so.
+// refused with a result that says so, and those that are left out get the defaults of the schema. Its calls have no run
+// around them: a tool that interrupts cannot be served by itself, and its error says so.
 func (s *Server) AddTool(ctx context.Context, t tool.BaseTool, o ToolOptions) error {
 	if t == nil {
 		return fmt.Errorf("mcpserve: server %q: the tool is nil", s.conf.Name)
