@@ -10,7 +10,7 @@ import (
 
 func driver() {
 	file := drive.Tool("delete_file", adktest.Says("deleted"))
-	runner := func(script ...adktest.Reply) *adk.Runner {
+	runner := func(script ...adktest.Answer) *adk.Runner {
 		r, err := newRunner(drive.Context(), "shared", func(ask adk.ChatModelAgentMiddleware) (adk.Agent, error) {
 			return adk.NewChatModelAgent(drive.Context(), &adk.ChatModelAgentConfig{Name: "clerk", Model: drive.Model(script...),
 				ToolsConfig: drive.Tools(file), Handlers: []adk.ChatModelAgentMiddleware{ask}})

@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/internal/drive"
+	"github.com/weftgo/weft/runs"
 )
 
 func driver() {
@@ -21,8 +22,8 @@ func driver() {
 	for { // its answer is on the way
 		out, err := dispatch.New(store, dispatch.Config{}).Wait(ctx, "ticket-7")
 		drive.Check(err)
-		if out.Status == checkpoint.Done {
-			drive.Equal(out.Result.Content, "done")
+		if out.Status == runs.Done {
+			drive.Equal(out.Message.Content, "done")
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -60,7 +60,7 @@ func started() (yes bool) {
 
 var errNoServer = errors.New("PostgreSQL is not installed: install the package postgresql")
 
-// binaries returns the folder of the server's programs: Debian's are not in the PATH.
+// binaries is the place where the server's programs are: those of Debian are not in the PATH.
 func binaries() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {
@@ -178,7 +178,15 @@ var (
 // newDatabase makes a database on a server, which is dropped after the test.
 func newDatabase(t testing.TB, s *server) (url string) {
 	t.Helper()
-	name := createDatabase(t, s)
+	namesMu.Lock()
+	names++
+	name := fmt.Sprint("test", names)
+	namesMu.Unlock()
+	conn, err := pgx.Connect(t.Context(), s.url("postgres"))
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0")
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), s.url("postgres"))
 		if err != nil {
@@ -188,55 +196,4 @@ func newDatabase(t testing.TB, s *server) (url string) {
 		_, _ = conn.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)")
 	})
 	return s.url(name)
-}
-
-// createDatabase makes a database, which stays for as long as its server.
-func createDatabase(t testing.TB, s *server) (name string) {
-	t.Helper()
-	namesMu.Lock()
-	names++
-	name = fmt.Sprint("test", names)
-	namesMu.Unlock()
-	conn, err := pgx.Connect(t.Context(), s.url("postgres"))
-	require.NoError(t, err)
-	defer conn.Close(t.Context())
-	_, err = conn.Exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0")
-	require.NoError(t, err)
-	return name
-}
-
-var (
-	emptiedMu sync.Mutex // guards emptied
-	emptied   []string   // databases of the shared server that tests have left, with Weft's tables and nothing in them
-)
-
-// sharedDatabase returns a database with nothing in it, which one test after another gets: making one takes longer than most
-// tests that want a store. It is for tests that change nothing but what a store has.
-func sharedDatabase(t testing.TB) (url string) {
-	t.Helper()
-	s := ofTest(t)
-	emptiedMu.Lock()
-	if n := len(emptied); n > 0 {
-		url, emptied = emptied[n-1], emptied[:n-1]
-	}
-	emptiedMu.Unlock()
-	if url == "" {
-		url = s.url(createDatabase(t, s))
-	}
-	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), url)
-		if err != nil {
-			return
-		}
-		defer conn.Close(context.Background())
-		for _, table := range []string{"runs", "steps", "vals", "asks", "tags", "events", "logs"} {
-			if _, err := conn.Exec(context.Background(), "DELETE FROM weft_"+table); err != nil {
-				return // the next test gets another one
-			}
-		}
-		emptiedMu.Lock()
-		defer emptiedMu.Unlock()
-		emptied = append(emptied, url)
-	})
-	return url
 }

@@ -20,7 +20,7 @@ import (
 
 func newStore(t testing.TB) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), sharedDatabase(t))
+	s, err := Open(t.Context(), newDatabase(t, ofTest(t)))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
