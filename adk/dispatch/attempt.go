@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// stopSource names who had a stretch stopped. The heldLease owns it.
+// stopSource names the process or person that stopped an attempt, which owns it.
 //
 //	from    to      when
 //	none    drain   its worker ends, or its context has

@@ -19,12 +19,12 @@ import (
 const WrongWorkerDelay = 5 * time.Second
 
 // Execute executes a run from where it is to where it ends or waits, and returns its outcome. A run that has ended, is
-// paused, waits for answers that are not there, or is ready at a later time only (Outcome.WakeAt), is not touched. It
+// paused, waits for answers that are not there, or is ready at a later time only (Result.WakeAt), is not touched. It
 // blocks meanwhile, and may be called by anyone, at any time: of several callers one executes, and the others get an
 // error that matches runs.ErrBusy.
 //
 // An error says that the outcome of the run is unknown: the store failed, or another process has taken the run over, or
-// this process does not know the agent. The next caller continues the run. What the run itself failed of is Outcome.Err.
+// this process does not know the agent. The next caller continues the run. The error with which the run itself failed is Result.Err.
 //
 // When ctx ends the run is stopped, and is ready for the next caller (see [WithDrain] for a gentler end).
 func (d *TypedDispatcher[M]) Execute(ctx context.Context, id string, opts ...ExecuteOption) (TypedResult[M], error) {

@@ -104,15 +104,12 @@ func (r *recorder) begin(s runwatch.Start, past *folding) {
 		return
 	}
 	r.book, r.token, r.phase = book, s.Token, recordBegun
-	if past != nil {
-		r.seq, r.spans = past.last.Seq, past.spans
-		r.continues(past)
-	}
 	r.header(s, past)
 }
 
 // continues takes over what later events of the run depend on, with mu locked.
 func (r *recorder) continues(past *folding) {
+	r.seq, r.spansBefore = past.last.Seq, past.spans
 	if r.calls == nil {
 		r.calls = map[string]int{}
 	}
@@ -130,8 +127,12 @@ func (r *recorder) continues(past *folding) {
 	r.last = last
 }
 
-// header records the events with which a stretch begins, with mu locked.
+// header records the events with which a stretch begins behind what is recorded of the run, nil for nothing, with mu locked.
 func (r *recorder) header(s runwatch.Start, past *folding) {
+	r.seq = 0
+	if past != nil {
+		r.continues(past)
+	}
 	forked, at := r.opts.Forked, r.began.UnixMicro()
 	if forked == nil && s.Origin != "" {
 		forked = &Fork{Run: s.Origin, Step: s.OriginStep}
@@ -155,15 +156,9 @@ func (r *recorder) header(s runwatch.Start, past *folding) {
 	}
 }
 
-// deferral is the record of a stretch while what is recorded of the run before cannot be read. The numbers of events, and of
-// spans, continue those: so the events are kept in a book that no reader finds, counted from 1, until they are known. The run
-// does not wait for that. The mutex of the recorder guards it.
-type deferral struct {
-	start runwatch.Start
-	book  *book
-}
-
-// postpone begins the record of a stretch whose run cannot be read yet, with mu locked. It is false for a log that is closed.
+// postpone begins the record of a stretch while what is recorded of the run before cannot be read, with mu locked. The numbers
+// of events, and of spans, continue those: so the events are kept in a book that no reader finds, counted from 1, until they
+// are known. The run does not wait for that. postpone returns false for a log that is closed.
 func (r *recorder) postpone(s runwatch.Start) bool {
 	l := r.log
 	l.mu.Lock()
@@ -172,7 +167,7 @@ func (r *recorder) postpone(s runwatch.Start) bool {
 		return false
 	}
 	r.book = newBook(r.opts.ID, limits{l.conf.MaxEvents, l.conf.MaxBytes})
-	r.deferred, r.token, r.phase = &deferral{s, r.book}, s.Token, recordDeferred
+	r.deferred, r.token, r.phase = &s, s.Token, recordDeferred
 	l.deferred[r] = struct{}{}
 	l.writers.Go(func() { r.readLater(l.abort) })
 	return true
@@ -214,7 +209,7 @@ func (r *recorder) readLater(ctx context.Context) {
 func (r *recorder) catchUp(past *folding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	phase, kept := r.phase, r.deferred
+	phase, start := r.phase, r.deferred
 	if !phase.takes() && phase != recordOver {
 		return
 	}
@@ -224,13 +219,10 @@ func (r *recorder) catchUp(past *folding) {
 		r.phase = recordEnded
 		return
 	}
-	r.book, r.phase, r.seq = book, recordBegun, 0
-	if past != nil {
-		r.seq, r.spansBefore = past.last.Seq, past.spans
-		r.continues(past)
-	}
-	r.header(kept.start, past)
-	events, _ := kept.book.read(Cursor{}, kept.book.count)
+	kept := r.book
+	r.book, r.phase = book, recordBegun
+	r.header(*start, past)
+	events, _ := kept.read(Cursor{}, kept.count)
 	before := r.seq
 	for i := range events {
 		e := r.moved(events[i])

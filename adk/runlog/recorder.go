@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weftgo/weft/adk/internal/runwatch"
 	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/runs"
@@ -98,11 +99,11 @@ type recorder struct {
 	token uint64
 	seq   uint64
 	spans SpanID
-	// spansBefore is added to the number of each span. It is the highest one of the stretches before, where those were read
-	// when this one had begun.
+	// spansBefore is the highest number of a span in the stretches before: it is added to the number of each span.
 	spansBefore SpanID
-	deferred    *deferral
-	open        []*span
+	// deferred holds the beginning of the stretch while what is recorded of the run before cannot be read, nil otherwise.
+	deferred *runwatch.Start
+	open     []*span
 	// calls is the number of times that an ID of a model was used in the run, and last the calls in the last answer of each
 	// agent that makes some.
 	calls map[string]int
@@ -123,7 +124,7 @@ type recorder struct {
 //
 //	from      to        when
 //	new       begun     the first event is recorded
-//	new       deferred  the run continues, and what is recorded of it cannot be read yet (see [deferral])
+//	new       deferred  the run continues, and what is recorded of it cannot be read yet (see postpone)
 //	deferred  begun     that was read
 //	deferred  over      the stretch has ended
 //	over      ended     what is recorded of the run was read, and the stretch is behind it

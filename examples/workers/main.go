@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	store := flag.Int("runs", 30, "how many orders there are")
+	orders := flag.Int("runs", 30, "how many orders there are")
 	workers := flag.Int("workers", 3, "how many processes execute them")
 	calm := flag.Bool("calm", false, "kill and freeze nobody")
 	where := flag.String("store", "", "where the runs are: an SQLite file, or the URL of an empty PostgreSQL database; default a new file")
@@ -35,7 +35,7 @@ func main() {
 	if *bankURL != "" {
 		err = work(*where, *bankURL)
 	} else {
-		err = office(context.Background(), *where, *store, *workers, *calm)
+		err = office(context.Background(), *where, *orders, *workers, *calm)
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -5,13 +5,13 @@
 //
 // A line of the table has the old name and the new one, with their packages:
 //
-//	adk/runs.Info runs.Info
-//	internal/runs.Lease.Answers runs.Lease.Replies
+//	flow.Old flow/next.New
+//	flow.Reader.Get flow.Reader.Read
 //
 // Packages are below the module of Weft. The second form is of a method or a field, which stays in its type: only its last part
 // counts. A line of three selects methods: those of a name whose parameters or results have a type get the third as their name.
 //
-//	Answer internal/runs.Reply Reply
+//	Get flow.Item Read
 //
 // What is renamed has to exist still, so that programs compile before and, once it is gone, after. Comments and Markdown
 // that name it with its package are changed, too.
@@ -263,9 +263,12 @@ func (r *renamer) file(p *packages.Package, f *ast.File) {
 		return
 	}
 	// Local names that hide the new package.
-	hidden := map[types.Object]string{}
+	hides, hidden := map[string]bool{}, map[types.Object]string{}
+	for pkg := range r.needs[name] {
+		hides[path.Base(pkg)] = true
+	}
 	for id, o := range p.TypesInfo.Defs {
-		if o == nil || id.Name != "runs" || p.Fset.Position(id.Pos()).Filename != name {
+		if o == nil || !hides[id.Name] || p.Fset.Position(id.Pos()).Filename != name {
 			continue
 		}
 		if v, ok := o.(*types.Var); ok && !v.IsField() {

@@ -60,7 +60,7 @@ func started() (yes bool) {
 
 var errNoServer = errors.New("PostgreSQL is not installed: install the package postgresql")
 
-// binaries is the place where the server's programs are: those of Debian are not in the PATH.
+// binaries is the place where the server's programs are: Debian keeps them in a folder of their own, which is not in the PATH.
 func binaries() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {
