@@ -167,6 +167,34 @@ func BenchmarkNumbers_Run(b *testing.B) {
 	})
 }
 
+// BenchmarkNumbers_Starts: how much more a run costs, start to end, beside ten thousand that the store keeps.
+func BenchmarkNumbers_Starts(b *testing.B) {
+	const sample, kept = 500, 10_000
+	for b.Loop() {
+		d := dispatch.New(open(b), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(stepper(b, 1, false))}})
+		next := 0
+		start := func(many int) time.Duration {
+			begun := time.Now()
+			for range many {
+				j := job(next)
+				j.Key = fmt.Sprint("key ", next)
+				_, err := d.Submit(b.Context(), j)
+				require.NoError(b, err)
+				o, err := d.Execute(b.Context(), j.ID)
+				require.NoError(b, err)
+				require.Equal(b, runs.Done, o.Status)
+				next++
+			}
+			return time.Since(begun)
+		}
+		start(sample) // a warm store
+		few := start(sample)
+		start(kept)
+		b.ReportMetric(float64(start(sample))/float64(few), "x-at-10000")
+		b.ReportMetric(float64(few.Microseconds())/sample, "µs/run")
+	}
+}
+
 // BenchmarkNumbers_Resume: how long it takes to continue a run behind so many steps. (N7)
 func BenchmarkNumbers_Resume(b *testing.B) {
 	for _, steps := range []int{10, 100, 1000} {
