@@ -11,17 +11,17 @@ import (
 	"sync/atomic"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/middlewares/structured"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
-// Question describes the answer that a run waits for: the approval of a call, or whatever else a tool has stopped for. Its
-// methods Approve, Edit, Reject and Reply make the [Reply].
-type Question = conversation.Question
+// Question describes what a run waits for: the approval of a call, or whatever else a tool has stopped for. Its methods
+// Approve, Edit, Reject and Reply make the [Reply], and Value returns what the tool has stopped with.
+type Question = runs.Question
 
-// Reply answers a [Question].
-type Reply = conversation.Reply
+// Reply is the reply to a [Question], which its methods make.
+type Reply = runs.Reply
 
 // Answer is the result of a run.
 type Answer struct {
@@ -231,10 +231,14 @@ func (t *turn) continues(a *Answer) {
 func targetsOf(pending []Question, replies []Reply) (map[string]any, error) {
 	targets := make(map[string]any, len(replies))
 	for _, r := range replies {
-		if !slices.ContainsFunc(pending, func(q Question) bool { return q.ID == r.ID }) {
-			return nil, fmt.Errorf("weft: there is no pending question %q", r.ID)
+		if !slices.ContainsFunc(pending, func(q Question) bool { return q.ID == r.To }) {
+			return nil, fmt.Errorf("weft: there is no pending question %q", r.To)
 		}
-		targets[r.ID] = r.Value
+		value, err := r.Decoded()
+		if err != nil {
+			return nil, fmt.Errorf("weft: %w", err)
+		}
+		targets[r.To] = value
 	}
 	return targets, nil
 }

@@ -8,15 +8,15 @@ import (
 )
 
 // Words of old that no exported name has: CONTRIBUTING.md says what to say instead.
-var forbidden = regexp.MustCompile(`Stretch|WaitPoint|Lane\b|Outcome\b|JSONAnswer|RunAnswer`)
+var forbidden = regexp.MustCompile(`Stretch|WaitPoint|Lane\b|Outcome\b|JSONAnswer|RunAnswer|PointKind`)
 
 // declaration is the beginning of a line that declares a name.
 var declaration = regexp.MustCompile(`^pkg [^,]+, (?:type|func|method|const|var) (?:\([^)]*\) )?\w+`)
 
 // known are exported names that have one of them for a reason, or will be renamed.
 var known = map[string]string{
-	"pkg adk, const QuestionOutcome": "as below",
-	"pkg adk, type ToolOutcome":      "what became of a tool call whose process died",
+	"pkg runs, const KindOutcome": "as below",
+	"pkg adk, type ToolOutcome":   "what became of a tool call whose process died",
 }
 
 // TestGlossary_ExportedNamesHaveTheWordsOfTheGlossary reads the list of the exported API.

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -27,7 +28,7 @@ func TestAgent_IsRecordedOnceWhereverItRuns(t *testing.T) {
 	_, err = d.Execute(t.Context(), "1")
 	require.NoError(t, err)
 	has := map[string]int{}
-	for e, err := range d.Events(t.Context(), "1", runlog.Cursor{}) {
+	for e, err := range d.Events(t.Context(), "1", runs.Cursor{}) {
 		require.NoError(t, err)
 		data, err := json.Marshal(e)
 		require.NoError(t, err)

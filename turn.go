@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -132,7 +131,7 @@ func (t *turn) take(e *adk.AgentEvent) error {
 	}
 	handover := ""
 	if a := e.Action; a != nil {
-		t.answer.Pending = append(t.answer.Pending, conversation.QuestionsOf(a.Interrupted)...)
+		t.answer.Pending = append(t.answer.Pending, adk.Questions(a.Interrupted)...)
 		if a.TransferToAgent != nil {
 			handover = a.TransferToAgent.DestAgentName
 		}

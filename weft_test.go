@@ -172,7 +172,7 @@ func TestReply_ContinuesTheRunOfAnAnswerOnce(t *testing.T) {
 	require.Len(t, answer.Pending, 1)
 	require.Equal(t, "weather", answer.Pending[0].Tool)
 	require.Equal(t, `May weather run with {"name":"Lisbon"}?`, answer.Pending[0].Text)
-	_, err = answer.Reply(t.Context(), weft.Reply{ID: "nonsense"})
+	_, err = answer.Reply(t.Context(), weft.Reply{To: "nonsense"})
 	require.ErrorContains(t, err, `no pending question "nonsense"`)
 	done, err := answer.Reply(t.Context(), answer.Pending[0].Approve())
 	require.NoError(t, err)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -21,15 +23,16 @@ type ClientToolCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// Asks says how the call is listed: see [Asks].
-func (c *ClientToolCall) Asks() Question {
-	return Question{Kind: QuestionClientTool, Summary: fmt.Sprintf("a client has to call %s with %s", c.Name, c.Arguments)}
+// Asks says how the call is listed: see [runs.Asker].
+func (c *ClientToolCall) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindClientTool, Tool: c.Name, Call: c.CallID, Arguments: c.Arguments,
+		Text: fmt.Sprintf("a client has to call %s with %s", c.Name, c.Arguments)}
 }
 
-// Shortened is the call with fewer arguments, for lists: see [Shortens]. The call itself is whole in the record of the run.
+// Shortened is the call with fewer arguments, for lists: see [runs.Shortener]. The call itself is whole in the record of the run.
 func (c *ClientToolCall) Shortened(most int) any {
 	short := *c
-	short.Arguments = cutText(c.Arguments, most)
+	short.Arguments = strings.ToValidUTF8(c.Arguments[:min(len(c.Arguments), most)], "")
 	return &short
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -57,12 +58,12 @@ func TestClientTool_AnsweredFromOutside(t *testing.T) {
 	}
 }
 func TestClientToolCall_IsListedWhateverItIsMadeWith(t *testing.T) {
-	call := &ClientToolCall{Name: "locate", CallID: "c", Arguments: strings.Repeat("é", longestInfo)}
-	data, truncated := infoJSON(call)
-	require.True(t, truncated)
+	call := &ClientToolCall{Name: "locate", CallID: "c", Arguments: strings.Repeat("é", 16<<10)}
+	q := runs.NewQuestion("q", call)
+	require.True(t, q.Truncated)
 	var listed ClientToolCall
-	require.NoError(t, json.Unmarshal(data, &listed))
+	require.NoError(t, json.Unmarshal(q.Info, &listed))
 	require.Equal(t, "locate c", listed.Name+" "+listed.CallID)
 	require.True(t, strings.HasPrefix(call.Arguments, listed.Arguments) && listed.Arguments != "")
-	require.Less(t, len(data), longestInfo)
+	require.Less(t, len(q.Info), 16<<10)
 }

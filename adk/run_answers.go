@@ -54,7 +54,7 @@ func (run *runnerRun[M]) storedAnswers(ctx context.Context) (map[string]any, err
 	}
 	given := make(map[string]any, len(stored))
 	for _, a := range stored {
-		if given[a.Point], err = valueOf(a); err != nil {
+		if given[a.To], err = a.Decoded(); err != nil {
 			return nil, err
 		}
 	}

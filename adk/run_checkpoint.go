@@ -84,7 +84,7 @@ func (run *runnerRun[M]) settleStop(ctx context.Context, signal *InterruptSignal
 		s.Checkpoint, s.DropRecords = sealed, true
 	}
 	if as == runs.Waiting {
-		s.Waiting, s.Infos = waitPoints(signal, run.held.clock.Now())
+		s.Waiting, s.Infos = waitingFor(signal, run.held.clock.Now())
 	}
 	return run.held.Settle(ctx, s)
 }

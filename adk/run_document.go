@@ -319,7 +319,7 @@ func init() {
 func answerablesIn(signal *InterruptSignal) map[string]any {
 	infos := map[string]any{}
 	for _, c := range interruptContexts(signal) {
-		if _, checks := c.Info.(Answerable); checks {
+		if _, checks := c.Info.(runs.Checker); checks {
 			infos[c.ID] = c.Info
 		}
 	}

@@ -337,8 +337,8 @@ func TestLease_ARunThatWaitsIsListedWithItsQuestions(t *testing.T) {
 	point := listed[0].Waiting[0]
 	require.Equal(t, points[0].ID, point.ID)
 	require.Equal(t, points[0].Address.String(), point.Address)
-	require.Equal(t, "kind", point.Kind)
-	require.Equal(t, "may I?", point.Summary)
+	require.Equal(t, runs.Kind("kind"), point.Kind)
+	require.Equal(t, "may I?", point.Text)
 	require.JSONEq(t, `{"Text":"may I?"}`, string(point.Info))
 
 	_, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "no"}})
@@ -348,7 +348,7 @@ func TestLease_ARunThatWaitsIsListedWithItsQuestions(t *testing.T) {
 
 	require.ErrorIs(t, lastError(r.Query(t.Context(), "hi", WithCheckPointID("1"))), runs.ErrExists)
 
-	answer, err := EncodeAnswer(point.ID, "yes") // by another process
+	answer, err := runs.EncodeReply(point.ID, "yes") // by another process
 	require.NoError(t, err)
 	require.NoError(t, store.Reply(t.Context(), "1", answer))
 	require.ErrorIs(t, store.Reply(t.Context(), "1", answer), runs.ErrNotWaiting, "it is ready")
@@ -360,11 +360,11 @@ func TestLease_ARunThatWaitsIsListedWithItsQuestions(t *testing.T) {
 
 type question struct{ Text string }
 
-func (q *question) Asks() Question {
-	return Question{Kind: "kind", For: []string{"bob", "ana"}, Summary: q.Text}
+func (q *question) Asks() runs.Question {
+	return runs.Question{Kind: "kind", For: []string{"bob", "ana"}, Text: q.Text}
 }
 
-func (q *question) CheckAnswer(answer any) error {
+func (q *question) CheckReply(answer any) error {
 	if answer != "yes" {
 		return errors.New("say yes")
 	}
@@ -621,7 +621,7 @@ func TestJSONAnswer_IsDecodedIntoWhatTheToolWaitsFor(t *testing.T) {
 		CheckPointStore: store, Durability: EveryStep, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	point := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))[0].ID
 	for _, raw := range []string{`{"Approve":true,"Amount":5}`, `"yes"`, `{"Approve":true} {}`} {
-		answer, err := EncodeAnswer(point, runs.JSONReply(raw))
+		answer, err := runs.EncodeReply(point, runs.JSONReply(raw))
 		if !json.Valid([]byte(raw)) {
 			require.ErrorContains(t, err, "is no JSON")
 			continue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/weftgo/weft/adk/internal/journal"
@@ -41,7 +42,7 @@ func checkTags(tags map[string]string) error {
 	}
 	for key, value := range tags {
 		if len(key) > longest || len(value) > longest {
-			return fmt.Errorf("runner: tag %q: at most %d bytes are possible", cutText(key, longest), longest)
+			return fmt.Errorf("runner: tag %q: at most %d bytes are possible", strings.ToValidUTF8(key[:min(len(key), longest)], ""), longest)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // webchat is the example of that name, as its users run it: a process of its own.
@@ -187,14 +187,14 @@ func TestWebchat_InABrowser(t *testing.T) {
 	b.sees("It is 23 degrees and sunny in Lisbon.")
 	b.sees("weather ✓")
 	b.says("I want my money back.")
-	b.sees("may refund run with")
+	b.sees("May refund run with")
 	b.shoot("light-approval")
 
 	w.stop()
 	w.start()
 	b.do(chromedp.Reload())
 	b.sees("How is the weather?")
-	b.sees("may refund run with")
+	b.sees("May refund run with")
 	b.shoot("restarted")
 	b.decides(".ask button.main")
 	b.sees("Done: 40 euros are on their way.")
@@ -239,7 +239,7 @@ func TestWebchat_ShowsAnAnswerThatIsBeingWritten(t *testing.T) {
 	b.sees("Stopped.")
 
 	b.says("I want my money back.")
-	b.sees("may refund run with")
+	b.sees("May refund run with")
 	require.Equal(t, "input", b.focused(), "a question takes no focus")
 	b.decides(".ask button:not(.main)")
 	b.sees("Rejected.")
@@ -351,9 +351,9 @@ func TestEventSource_ContinuesAfterTheServerWasKilled(t *testing.T) {
 	until("window.ended")
 	ids, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string]("window.seen"))
 	require.NoError(t, err)
-	last := runlog.Cursor{}
+	last := runs.Cursor{}
 	for _, id := range ids {
-		at, err := runlog.ParseCursor(strings.TrimSuffix(id, ".end"))
+		at, err := runs.ParseCursor(strings.TrimSuffix(id, ".end"))
 		require.NoError(t, err)
 		require.Positive(t, at.Compare(last), "%s comes behind %s, and once", id, last)
 		last = at

@@ -147,7 +147,7 @@ func TestOpenAI_NodeClientAborts(t *testing.T) {
 	require.Eventually(t, func() bool {
 		c, err := srv.Caller(r)
 		require.NoError(t, err)
-		all, err := c.Runs(t.Context(), serve.Query{Status: serve.Cancelled})
+		all, err := c.Runs(t.Context(), serve.Query{Status: serve.Stopped})
 		require.NoError(t, err)
 		return len(all) == 1
 	}, 10*time.Second, 20*time.Millisecond)

@@ -20,8 +20,8 @@ func Example() {
 			panic(err)
 		}
 		for _, q := range run.Waiting {
-			fmt.Printf("%s asks (%s): %s\n", run.ID, q.Kind, q.Summary)
-			if err := store.Reply(ctx, run.ID, runs.Reply{Point: q.ID, Data: []byte("true"), JSON: true, By: "alice"}); err != nil {
+			fmt.Printf("%s asks (%s): %s\n", run.ID, q.Kind, q.Text)
+			if err := store.Reply(ctx, run.ID, runs.Reply{To: q.ID, Data: []byte("true"), JSON: true, By: "alice"}); err != nil {
 				panic(err)
 			}
 		}
@@ -40,5 +40,5 @@ func askForRefund(ctx context.Context, store runs.Store) error {
 		return err
 	}
 	return lease.Settle(ctx, runs.Settlement{Status: runs.Waiting,
-		Waiting: []runs.Question{{ID: "refund", Kind: "approval", Summary: "refund 20 EUR"}}})
+		Waiting: []runs.Question{{ID: "refund", Kind: "approval", Text: "refund 20 EUR"}}})
 }

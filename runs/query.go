@@ -23,11 +23,13 @@ type Inspector interface {
 // Query selects the runs of a list. A field that is empty selects all, but for the runs of the queue "weft.sweep".
 type Query struct {
 	Status []Status
-	// WaitingFor is a user, group or role that a question without a reply is for, Kind the kind of such a question. The others
-	// select by the fields of the run.
-	Queue, Agent, Parent, Key, WaitingFor, Kind string
-	Tags                                        map[string]string
-	CreatedAfter, UpdatedBefore                 time.Time
+	// WaitingFor is a user, group or role that a question without a reply is for, Kind the kind of such a question.
+	WaitingFor string
+	Kind       Kind
+	// The others select by the fields of the run.
+	Queue, Agent, Parent, Key   string
+	Tags                        map[string]string
+	CreatedAfter, UpdatedBefore time.Time
 	// After is the place behind the last run that was seen (see [Info.Page]). Limit 0 means all.
 	After string
 	Limit int

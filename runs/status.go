@@ -25,3 +25,6 @@ const (
 	Done    Status = "done"
 	Failed  Status = "failed" // it can be resumed after its last step
 )
+
+// HasEnded reports whether the run is done or has failed.
+func (s Status) HasEnded() bool { return s == Done || s == Failed }

@@ -22,8 +22,8 @@ import (
 // with a "text" for the model. Only a JSON true approves. A call for the client is answered by {"text": …} or
 // {"error": …}; a call whose outcome is unknown by {"rerun": true}, {"result": …} or {"error": …}; other questions by
 // whatever JSON the agent asks for.
-func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.RawMessage, partial bool) (Run, error) {
-	info, how, err := c.inspect(ctx, id, AnswerRun)
+func (c *Caller) Reply(ctx context.Context, id string, answers map[string]json.RawMessage, partial bool) (Run, error) {
+	info, how, err := c.inspect(ctx, id, ReplyRun)
 	if err != nil {
 		return Run{}, err
 	}
@@ -97,7 +97,7 @@ func (c *Caller) encodeAnswer(
 			return runs.Reply{}, &Problem{Code: Forbidden, Title: "the decision is not signed", Cause: err}
 		}
 	}
-	a, err := adk.EncodeAnswer(p.ID, value)
+	a, err := runs.EncodeReply(p.ID, value)
 	if err != nil {
 		return a, ProblemOf(err)
 	}
@@ -105,11 +105,11 @@ func (c *Caller) encodeAnswer(
 }
 
 // ReplyValue returns what an agent is resumed with for what a client says to a question, in the forms of
-// [Caller.Answer]. It is for front ends that resume runs by themselves. Of the point it reads Kind, and Info if Kind is
+// [Caller.Reply]. It is for front ends that resume runs by themselves. Of the point it reads Kind, and Info if Kind is
 // approval. An answer that is not of its kind is an error.
 func ReplyValue(p runs.Question, answer json.RawMessage) (any, error) {
 	switch p.Kind {
-	case adk.QuestionApproval:
+	case runs.KindApproval:
 		var request approval.Request
 		if err := json.Unmarshal(p.Info, &request); err != nil {
 			return nil, err
@@ -118,7 +118,7 @@ func ReplyValue(p runs.Question, answer json.RawMessage) (any, error) {
 			return runs.JSONReply(answer), nil
 		}
 		return decisionOf(&request, answer)
-	case adk.QuestionOutcome:
+	case runs.KindOutcome:
 		var said struct {
 			Rerun  bool    `json:"rerun"`
 			Result *string `json:"result"`
@@ -135,7 +135,7 @@ func ReplyValue(p runs.Question, answer json.RawMessage) (any, error) {
 			outcome.Result = *said.Result
 		}
 		return outcome, nil
-	case adk.QuestionClientTool:
+	case runs.KindClientTool:
 		var said struct {
 			Text  *string `json:"text"`
 			Error string  `json:"error"`
@@ -190,9 +190,9 @@ func countOf(all ...bool) (n int) {
 }
 
 // sortedQuestions are questions, each once, the oldest first.
-func sortedQuestions(questions []Question) []Question {
-	slices.SortStableFunc(questions, func(a, b Question) int {
+func sortedQuestions(questions []OpenQuestion) []OpenQuestion {
+	slices.SortStableFunc(questions, func(a, b OpenQuestion) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Run, b.Run), cmp.Compare(a.ID, b.ID))
 	})
-	return slices.CompactFunc(questions, func(a, b Question) bool { return a.Run == b.Run && a.ID == b.ID })
+	return slices.CompactFunc(questions, func(a, b OpenQuestion) bool { return a.Run == b.Run && a.ID == b.ID })
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
@@ -35,7 +34,7 @@ func (p *pointsStore) Reply(_ context.Context, _ string, answers ...runs.Reply) 
 	return nil
 }
 
-func (*pointsStore) Events(context.Context, string, runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (*pointsStore) Events(context.Context, string, runs.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(func(runlog.Event, error) bool) {}
 }
 
@@ -50,11 +49,11 @@ func waitingFor(points ...runs.Question) (*Caller, *pointsStore) {
 // or is none of clients.
 // Rule serving/SV7.
 func TestCaller_AnswersWhatIsAsked(t *testing.T) {
-	plain := func(id string) runs.Question { return runs.Question{ID: id, Kind: adk.QuestionPlain} }
-	outcome := runs.Question{ID: "o", Kind: adk.QuestionOutcome}
+	plain := func(id string) runs.Question { return runs.Question{ID: id, Kind: runs.KindQuestion} }
+	outcome := runs.Question{ID: "o", Kind: runs.KindOutcome}
 	optional, expired, answered, timer, others := plain("b"), plain("b"), plain("b"), plain("b"), plain("b")
 	optional.Optional, expired.Expires, answered.Answered = true, time.Now().Add(-time.Second), true
-	timer.Kind, others.For = adk.QuestionTimer, []string{"bob"}
+	timer.Kind, others.For = runs.KindTimer, []string{"bob"}
 	for _, c := range []struct {
 		points  []runs.Question
 		answers string
@@ -85,7 +84,7 @@ func TestCaller_AnswersWhatIsAsked(t *testing.T) {
 		caller, store := waitingFor(c.points...)
 		var answers map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal([]byte(c.answers), &answers))
-		_, err := caller.Answer(t.Context(), "r", answers, c.partial)
+		_, err := caller.Reply(t.Context(), "r", answers, c.partial)
 		if c.want == "" {
 			require.NoError(t, err, c.answers)
 			require.Len(t, store.answered, c.given, c.answers)
@@ -104,13 +103,13 @@ func TestServer_AbandonsQuestionsForANewMessage(t *testing.T) {
 	d := newDesk(t, Config{StopWaiting: true}, agentOf(t, pay(t, &paid),
 		adktest.Calls(adktest.Call("pay", `{"amount":7}`)), adktest.Says("Hello.")))
 	run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!","thread":"t"}`))[0].Run
-	id := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
+	id := d.call(200, "GET", "/questions", "")["questions"].([]any)[0].(map[string]any)["id"].(string)
 	next := d.call(201, "POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t"}`, "Prefer", "wait=10")
 	require.Equal(t, "done", next["status"])
-	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+run, "")["status"])
-	require.Empty(t, d.call(200, "GET", "/interrupts", "")["interrupts"])
+	require.Equal(t, "stopped", d.call(200, "GET", "/runs/"+run, "")["status"])
+	require.Empty(t, d.call(200, "GET", "/questions", "")["questions"])
 	require.Equal(t, "already_answered",
-		d.refused(409, "POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`))
+		d.refused(409, "POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":{"approve":true}}}`))
 	require.Empty(t, paid)
 }
 
@@ -137,10 +136,10 @@ func TestServer_StopsARunAtOnceWhenItsTimeoutIsOver(t *testing.T) {
 	d := newDesk(t, Config{}, blocks(t, started, nil))
 	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"x"}`)["id"].(string)
 	<-started
-	d.call(202, "POST", "/runs/"+run+"/cancel", `{"timeout_ms":1,"reason":"enough"}`)
-	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=20")["status"])
+	d.call(202, "POST", "/runs/"+run+"/stop", `{"timeout_ms":1,"reason":"enough"}`)
+	require.Equal(t, "stopped", d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=20")["status"])
 	for _, body := range []string{`{"timeout_ms":-1}`, `{"timeout_ms":3600001}`, `{"reason":"` + strings.Repeat("x", 501) + `"}`} {
-		require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/"+run+"/cancel", body))
+		require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/"+run+"/stop", body))
 	}
 }
 
@@ -221,7 +220,7 @@ func FuzzAnswerValue_Approves(f *testing.F) {
 	}
 	info := json.RawMessage(`{"tool":"pay","arguments":"{}","hash":"h"}`)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, kind := range []string{adk.QuestionApproval, adk.QuestionOutcome, adk.QuestionClientTool, adk.QuestionPlain} {
+		for _, kind := range []runs.Kind{runs.KindApproval, runs.KindOutcome, runs.KindClientTool, runs.KindQuestion} {
 			value, err := ReplyValue(runs.Question{ID: "p", Kind: kind, Info: info}, data)
 			d, decided := value.(*approval.Decision)
 			if err != nil || !decided {
@@ -229,24 +228,24 @@ func FuzzAnswerValue_Approves(f *testing.F) {
 			}
 			var members map[string]json.RawMessage
 			require.NoError(t, json.Unmarshal(data, &members))
-			approves := d.Verdict != approval.Rejected
+			approves := d.Verdict != runs.Rejected
 			require.Equal(t, strings.TrimSpace(string(members["approve"])) == "true", approves, "%q", data)
 		}
 	})
 }
 
-// Whatever a body of answers is, it is refused or read as it says, and an answer goes to its own question.
+// Whatever a body of replies is, it is refused or read as it says, and an answer goes to its own question.
 func FuzzServer_ResumeBody(f *testing.F) {
-	for _, seed := range []string{`{"answers":{"a":1}}`, `{"answers":{"a":1},"Answers":{"b":2}}`,
-		`{"answers":{"a":1,"a":2},"partial":true}`} {
+	for _, seed := range []string{`{"replies":{"a":1}}`, `{"replies":{"a":1},"Replies":{"b":2}}`,
+		`{"replies":{"a":1,"a":2},"partial":true}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		caller, store := waitingFor(runs.Question{ID: "a", Kind: adk.QuestionPlain},
-			runs.Question{ID: "b", Kind: adk.QuestionPlain})
+		caller, store := waitingFor(runs.Question{ID: "a", Kind: runs.KindQuestion},
+			runs.Question{ID: "b", Kind: runs.KindQuestion})
 		caller.server.settings.limits = Limits{}.withDefaults()
 		var body struct {
-			Answers map[string]json.RawMessage `json:"answers"`
+			Replies map[string]json.RawMessage `json:"replies"`
 			Partial bool                       `json:"partial"`
 		}
 		if err := caller.server.DecodeJSON(data, &body); err != nil {
@@ -254,15 +253,15 @@ func FuzzServer_ResumeBody(f *testing.F) {
 			return
 		}
 		members, err := Members(data)
-		if err == nil && len(members["answers"]) == 0 {
-			require.Empty(t, body.Answers, "%q", data)
+		if err == nil && len(members["replies"]) == 0 {
+			require.Empty(t, body.Replies, "%q", data)
 		}
-		if _, err := caller.Answer(t.Context(), "r", body.Answers, body.Partial); err != nil {
+		if _, err := caller.Reply(t.Context(), "r", body.Replies, body.Partial); err != nil {
 			require.Less(t, ProblemOf(err).Status(), 500, "%v", err)
 			require.Empty(t, store.answered)
 			return
 		}
-		require.Len(t, store.answered, len(body.Answers))
+		require.Len(t, store.answered, len(body.Replies))
 	})
 }
 

@@ -32,8 +32,8 @@ const (
 	ListAgents   Verb = "list_agents"
 	StartRun     Verb = "start"
 	ReadRun      Verb = "read"
-	AnswerRun    Verb = "answer"
-	CancelRun    Verb = "cancel"
+	ReplyRun     Verb = "reply"
+	StopRun      Verb = "stop"
 	ReadThread   Verb = "read_thread"
 	DeleteThread Verb = "delete_thread"
 	ReadSteps    Verb = "read_steps"
@@ -41,7 +41,7 @@ const (
 )
 
 // isApprovers reports whether who is to answer a question of another's run may do that with the run.
-func (v Verb) isApprovers() bool { return v == ReadRun || v == AnswerRun }
+func (v Verb) isApprovers() bool { return v == ReadRun || v == ReplyRun }
 
 // Action describes an operation and its target, for Config.Authorize.
 type Action struct {

@@ -16,26 +16,26 @@ func TestServer_RefusesABodyThatCanBeReadTwoWays(t *testing.T) {
 	var paid []string
 	d := newDesk(t, Config{}, agentOf(t, pay(t, &paid), adktest.Calls(adktest.Call("pay", `{"amount":7}`)), adktest.Says("No.")))
 	run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!"}`))[0].Run
-	id := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
+	id := d.call(200, "GET", "/questions", "")["questions"].([]any)[0].(map[string]any)["id"].(string)
 	yes, no := `"`+id+`":{"approve":true}`, `"`+id+`":{"approve":false}`
 	for _, body := range []string{
-		`{"answers":{` + no + `},"answers":{` + yes + `}}`,
-		`{"answers":{` + no + `},"Answers":{` + yes + `}}`,
-		`{"Answers":{` + yes + `}}`,
-		`{"an\u0073wers":{` + no + `},"answers":{` + yes + `}}`,
-		`{"anſwers":{` + yes + `}}`,
-		`{"answers":{` + no + `,` + yes + `}}`,
-		`{"answers":{` + yes + `}}}`,
-		`{"answers":{` + yes + `},"partial":false,"Partial":true}`,
+		`{"replies":{` + no + `},"replies":{` + yes + `}}`,
+		`{"replies":{` + no + `},"Replies":{` + yes + `}}`,
+		`{"Replies":{` + yes + `}}`,
+		`{"replie\u0073":{` + no + `},"replies":{` + yes + `}}`,
+		`{"replieſ":{` + yes + `}}`,
+		`{"replies":{` + no + `,` + yes + `}}`,
+		`{"replies":{` + yes + `}}}`,
+		`{"replies":{` + yes + `},"partial":false,"Partial":true}`,
 	} {
-		require.Equal(t, "bad_request", d.refused(http.StatusBadRequest, "POST", "/runs/"+run+"/resume", body), body)
+		require.Equal(t, "bad_request", d.refused(http.StatusBadRequest, "POST", "/runs/"+run+"/replies", body), body)
 	}
 	require.Empty(t, paid)
 	for _, body := range []string{`{"input":"x","input":"y"}`, `{"Input":"x"}`, `{"input":"x","labels":{"a":"1","a":"2"}}`,
 		`{"input":[{"role":"user","Content":"x"}]}`, `{"input":[{"role":"user","content":"x","content":"y"}]}`} {
 		require.Equal(t, "bad_request", d.refused(http.StatusBadRequest, "POST", "/agents/desk/runs", body), body)
 	}
-	d.stream("POST", "/runs/"+run+"/resume", `{"answers":{`+no+`},"unknown":{"A":1,"a":2}}`)
+	d.stream("POST", "/runs/"+run+"/replies", `{"replies":{`+no+`},"unknown":{"A":1,"a":2}}`)
 	require.Empty(t, paid)
 }
 

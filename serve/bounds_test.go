@@ -22,7 +22,7 @@ import (
 func TestServer_MarksWhatIsIncompleteInAThread(t *testing.T) {
 	d := newDesk(t, Config{}, agentOf(t, pay(t, new([]string)), adktest.Calls(adktest.Call("pay", `{"amount":7}`)), adktest.Says("Hello.")))
 	run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!","thread":"t"}`))[0].Run
-	d.call(202, "POST", "/runs/"+run+"/cancel", "")
+	d.call(202, "POST", "/runs/"+run+"/stop", "")
 	d.call(201, "POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t"}`, "Prefer", "wait=10")
 	marked := map[string]bool{}
 	for _, m := range d.call(200, "GET", "/threads/t/messages", "")["messages"].([]any) {
@@ -65,7 +65,7 @@ func TestServer_GivesTheModelTheOptionsOfARequest(t *testing.T) {
 func TestServer_RefusesWhatItCannotDoAsAsked(t *testing.T) {
 	d := newDesk(t, Config{Limits: Limits{MediaBytes: 6}}, greeter(t))
 	for _, mode := range []string{"after_model", "after_tools", "later"} {
-		require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/x/cancel", `{"mode":"`+mode+`"}`))
+		require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/x/stop", `{"mode":"`+mode+`"}`))
 	}
 	for _, path := range []string{"/runs?before=nonsense", "/runs?before=.", "/runs?before=x.y", "/threads?before=1", "/runs?limit=0",
 		"/runs?status=nobody", "/runs?thread=../x"} {
@@ -103,7 +103,7 @@ func TestServer_BoundsRunsThatWait(t *testing.T) {
 		agentOf(t, pay(t, new([]string)), adktest.Calls(adktest.Call("pay", `{"amount":7}`)).Repeated()))
 	run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!"}`))[0].Run
 	require.Equal(t, "too_many", d.refused(429, "POST", "/agents/desk/runs", `{"input":"Pay!"}`))
-	d.call(202, "POST", "/runs/"+run+"/cancel", "")
+	d.call(202, "POST", "/runs/"+run+"/stop", "")
 	d.call(201, "POST", "/agents/desk/runs", `{"input":"Pay!"}`)
 }
 

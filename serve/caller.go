@@ -108,7 +108,7 @@ func (c *Caller) Result(ctx context.Context, id string, wait time.Duration) (Run
 	if err != nil {
 		return run, err
 	}
-	if run.Status == Done {
+	if run.Status == runs.Done {
 		wait = max(wait, time.Minute)
 	}
 	if wait <= 0 {
@@ -131,7 +131,7 @@ func (c *Caller) Result(ctx context.Context, id string, wait time.Duration) (Run
 // Query says which runs are listed; what is empty does not matter.
 type Query struct {
 	Agent, Thread string
-	Status        Status
+	Status        runs.Status
 	// Before is the Cursor of the last run that was seen. Limit is how many, up to 100; 0 is 20.
 	Before string
 	Limit  int
@@ -165,9 +165,9 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	query.Agent, query.After = q.Agent, q.Before
 	switch q.Status {
 	case "":
-	case Cancelled, Held:
+	case Stopped, runs.Paused:
 		query.Status = []runs.Status{runs.Paused}
-	case Ready, Running, Waiting, Done, Failed:
+	case runs.Ready, runs.Running, runs.Waiting, runs.Done, runs.Failed:
 		query.Status = []runs.Status{runs.Status(q.Status)}
 	default:
 		return nil, NewProblem(BadRequest, "there is no status %.32q", q.Status)
@@ -176,7 +176,7 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	if q.Limit > 0 {
 		limit = min(q.Limit, 100)
 	}
-	if c.server.settings.authorize == nil && c.server.remover != nil && q.Status != Cancelled && q.Status != Held {
+	if c.server.settings.authorize == nil && c.server.remover != nil && q.Status != Stopped && q.Status != runs.Paused {
 		query.Limit = limit // nothing is left out that the store does not leave out
 	}
 	all := []Run{}
@@ -209,13 +209,13 @@ func (c *Caller) LastRun(ctx context.Context, thread string) (last Run, exists b
 // Executed returns the run of a thread that is executed or due, and false if there is none.
 func (c *Caller) Executed(ctx context.Context, thread string) (Run, bool, error) {
 	run, exists, err := c.LastRun(ctx, thread)
-	return run, exists && (run.Status == Ready || run.Status == Running), err
+	return run, exists && (run.Status == runs.Ready || run.Status == runs.Running), err
 }
 
 // Questions lists what waits for the principal, the oldest first: questions of its own runs, and questions of other runs
 // that name it or one of its scopes.
-func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Question, error) {
-	questions := []Question{}
+func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]OpenQuestion, error) {
+	questions := []OpenQuestion{}
 	add := func(q runs.Query) error {
 		q.Status, q.Agent = []runs.Status{runs.Waiting}, agent
 		for info, err := range c.server.runs.List(ctx, q) {
@@ -227,10 +227,8 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 				continue
 			}
 			for _, p := range info.Waiting {
-				question := questionOf(p)
-				question.Run, question.Agent, question.Thread = info.ID, info.Agent, info.Tags[tagThread]
-				if isForClients(p.Kind) && !p.Answered && c.principal.mayAnswer(p, isOwner) && (tool == "" || question.Tool == tool) {
-					questions = append(questions, question)
+				if isForClients(p.Kind) && !p.Answered && c.principal.mayAnswer(p, isOwner) && (tool == "" || p.Tool == tool) {
+					questions = append(questions, OpenQuestion{Run: info.ID, Thread: info.Tags[tagThread], Question: p})
 				}
 			}
 		}
@@ -257,7 +255,7 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 }
 
 // CancelRequest says how to stop a run.
-type CancelRequest struct {
+type StopRequest struct {
 	// Now gives calls in flight up. Otherwise the run stops where nothing is lost.
 	Now bool
 	// Timeout is after what time it is stopped at once, 0 never.
@@ -267,16 +265,16 @@ type CancelRequest struct {
 
 // Cancel stops a run. It returns when the request is kept; the run stops a little later. What was said so far is kept in
 // its thread. A run that has ended is already_answered.
-func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error {
-	info, _, err := c.inspect(ctx, id, CancelRun)
+func (c *Caller) Stop(ctx context.Context, id string, how StopRequest) error {
+	info, _, err := c.inspect(ctx, id, StopRun)
 	if err != nil {
 		return err
 	}
 	switch status := statusOf(&info); {
-	case status.HasEnded():
+	case hasEnded(status):
 		return NewProblem(AlreadyAnswered, "the run has ended").of(id)
-	case status == Held:
-		return NewProblem(Conflict, "the run is held: nothing of it is executed").of(id)
+	case status == runs.Paused:
+		return NewProblem(Conflict, "the run is paused: nothing of it is executed").of(id)
 	}
 	if how.Reason == "" {
 		how.Reason = "a client has stopped it"
@@ -292,7 +290,7 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 // Events yields what happened in a run behind a position, then what happens, until the run has ended; a run that waits is
 // followed. They are events for clients: texts of errors, and what models were asked, are left out (see Config). An
 // error, a *Problem, is the last item: shutting_down, for callers that wait for an event while the server shuts down.
-func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (c *Caller) Watch(ctx context.Context, id string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		if _, _, err := c.inspect(ctx, id, ReadRun); err != nil {
 			yield(runlog.Event{}, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/runs"
 )
 
 // formats are the handlers of an agent whose clients say what the answer is to be.
@@ -61,7 +62,7 @@ func TestServer_KeepsToTheFormatInAnotherProcess(t *testing.T) {
 	require.NoError(t, first.srv.Shutdown(t.Context()))
 
 	second := newDesk(t, stores(t, dir), agentOf(t, conf(), adktest.Says("Paid."), adktest.Says(`{"sky":"rain"}`)))
-	run = second.call(202, "POST", "/runs/"+run["id"].(string)+"/resume", `{"answers":{"`+question+`":{"approve":true}}}`,
+	run = second.call(202, "POST", "/runs/"+run["id"].(string)+"/replies", `{"replies":{"`+question+`":{"approve":true}}}`,
 		"Prefer", "wait=10")
 	require.Equal(t, "done", run["status"])
 	require.Equal(t, `{"sky":"rain"}`, run["result"].(map[string]any)["content"])
@@ -125,7 +126,7 @@ func TestServer_KeepsTheFormatsOfManyRunsApart(t *testing.T) {
 				`{"input":"Hi","format":{"schema":{"type":"object","properties":{"a":{"type":%q}}}}}`, kind), "Prefer", "wait=30")
 			defer answer.Body.Close()
 			var run Run
-			if json.NewDecoder(answer.Body).Decode(&run) != nil || (run.Status == Done) != fits {
+			if json.NewDecoder(answer.Body).Decode(&run) != nil || (run.Status == runs.Done) != fits {
 				t.Errorf("a run with a format of type %s is %s", kind, run.Status)
 			}
 		}()

@@ -56,7 +56,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// Busy decides what happens to a message in a thread whose run has not ended. The default is to refuse it.
 	Busy BusyPolicy
 	// StopWaiting has a new message in a thread stop a run there that waits for an answer. The default refuses the
-	// message, with interrupts_open.
+	// message, with questions_open.
 	StopWaiting bool
 	// TrustHistory takes assistant and tool messages of clients for what was said before. The default takes new messages
 	// of users only. Agents that act on behalf of users must not trust it.
@@ -81,7 +81,7 @@ type TypedConfig[M adk.MessageType] struct {
 
 	// MaxRunTime limits the time of a run from its submission, waiting included. The default is no limit with a Front or
 	// Store, whose runs may wait for people for days, otherwise 24 hours; calls of models and tools should have limits of
-	// their own. The time of a fork counts from when it is made, and a fork that is held has none.
+	// their own. The time of a fork counts from when it is made, and a fork that is paused has none.
 	MaxRunTime time.Duration
 	// DrainTimeout limits the time in which runs that this process executes, when it shuts down, come to a place where
 	// nothing is lost; then they are stopped at once. The default is 10 seconds, negative is at once.

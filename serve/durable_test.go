@@ -50,10 +50,10 @@ func TestServer_IsReplacedWhileARunWaits(t *testing.T) {
 	require.Equal(t, "shutting_down", first.refused(503, "GET", "/readyz", ""))
 
 	second := newDesk(t, stores(t, dir), agentOf(t, pay(t, &paid), adktest.Says("Paid.")))
-	open := second.call(200, "GET", "/interrupts", "")["interrupts"].([]any)
+	open := second.call(200, "GET", "/questions", "")["questions"].([]any)
 	require.Len(t, open, 1)
 	id := open[0].(map[string]any)["id"].(string)
-	rest := events(t, second.stream("POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true,"arguments":{"amount":8}}}}`))
+	rest := events(t, second.stream("POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":{"approve":true,"arguments":{"amount":8}}}}`))
 	require.Equal(t, []string{"8"}, paid)
 	require.Equal(t, []string{"", "paid 8", "Paid."}, said(append(before, rest...)))
 	after := events(t, second.stream("GET", "/runs/"+run+"/events", "", "Last-Event-ID", seen[len(seen)-1].id))
@@ -94,9 +94,9 @@ func TestServer_ContinuesAStreamBehindAnyEvent(t *testing.T) {
 func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		how  Disconnect
-		want Status
+		want runs.Status
 	}{
-		"kept": {Keep(), Running}, "stopped": {CancelAfter(0), Cancelled}, "stopped later": {CancelAfter(time.Hour), Running},
+		"kept": {Keep(), runs.Running}, "stopped": {CancelAfter(0), Stopped}, "stopped later": {CancelAfter(time.Hour), runs.Running},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun, release := make(chan struct{}), make(chan struct{})
@@ -109,7 +109,7 @@ func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 			})
 			require.NoError(t, err)
 			replies := []adktest.Answer{adktest.Calls(adktest.Call("wait", `{}`))}
-			if c.want == Running {
+			if c.want == runs.Running {
 				replies = append(replies, adktest.Says("Done."))
 			} else {
 				replies[0] = replies[0].Repeated()
@@ -135,15 +135,15 @@ func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 			require.NoError(t, err)
 			leave()
 			answer.Body.Close()
-			status := func() Status {
+			status := func() runs.Status {
 				info, _, err := d.srv.runs.Inspect(t.Context(), run)
 				require.NoError(t, err)
 				return statusOf(&info)
 			}
-			if c.want == Cancelled {
+			if c.want == Stopped {
 				<-noted.stopped
 				close(release) // it stops where nothing is lost: behind a tool
-				require.Eventually(t, func() bool { return status() == Cancelled }, 10*time.Second, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return status() == Stopped }, 10*time.Second, 5*time.Millisecond)
 				return
 			}
 			time.Sleep(50 * time.Millisecond)
@@ -179,18 +179,18 @@ func TestServer_HasApproversAnswer(t *testing.T) {
 		adktest.Calls(adktest.Call("ask", `{}`)), adktest.Says("Thank you.").SeeingLast("tool ask#call_1: you may")))
 	ana, bob, clerk := d.as("ana"), d.as("bob"), d.as("eve/clerks")
 	run := events(t, ana.stream("POST", "/agents/desk/runs", `{"input":"Ask!"}`))[0].Run
-	require.Empty(t, ana.call(200, "GET", "/interrupts", "")["interrupts"])
-	require.Empty(t, bob.call(200, "GET", "/interrupts", "")["interrupts"])
-	open := clerk.call(200, "GET", "/interrupts", "")["interrupts"].([]any)
+	require.Empty(t, ana.call(200, "GET", "/questions", "")["questions"])
+	require.Empty(t, bob.call(200, "GET", "/questions", "")["questions"])
+	open := clerk.call(200, "GET", "/questions", "")["questions"].([]any)
 	require.Len(t, open, 1)
 	question := open[0].(map[string]any)
-	require.Equal(t, "May I?", question["message"])
-	body := `{"answers":{"` + question["id"].(string) + `":"you may"}}`
-	require.Equal(t, "forbidden", ana.refused(403, "POST", "/runs/"+run+"/resume", body))
-	require.Equal(t, "not_found", bob.refused(404, "POST", "/runs/"+run+"/resume", body))
-	require.Equal(t, "not_found", clerk.refused(404, "POST", "/runs/"+run+"/cancel", ""))
+	require.Equal(t, "May I?", question["text"])
+	body := `{"replies":{"` + question["id"].(string) + `":"you may"}}`
+	require.Equal(t, "forbidden", ana.refused(403, "POST", "/runs/"+run+"/replies", body))
+	require.Equal(t, "not_found", bob.refused(404, "POST", "/runs/"+run+"/replies", body))
+	require.Equal(t, "not_found", clerk.refused(404, "POST", "/runs/"+run+"/stop", ""))
 	d.srv.runs = &doneWhenAnswered{d.srv.runs}
-	answered := clerk.do("POST", "/runs/"+run+"/resume", body, "Accept", "text/event-stream")
+	answered := clerk.do("POST", "/runs/"+run+"/replies", body, "Accept", "text/event-stream")
 	answered.Body.Close()
 	require.Equal(t, 202, answered.StatusCode, "the run does not wait for the clerk any more, and is not the clerk's to watch")
 	require.Equal(t, "done", ana.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
@@ -211,8 +211,8 @@ type clerkQuestion struct {
 	Text string `json:"text"`
 }
 
-func (q *clerkQuestion) Asks() adk.Question {
-	return adk.Question{Kind: adk.QuestionPlain, For: []string{"clerks"}, Summary: q.Text}
+func (q *clerkQuestion) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindQuestion, For: []string{"clerks"}, Text: q.Text}
 }
 
 func init() { schema.RegisterName[*clerkQuestion]("_weft_serve_test_clerk_question") }
@@ -226,15 +226,15 @@ func TestServer_HasClientsCarryOutTheirTools(t *testing.T) {
 		adktest.Says("You are in Lisbon.").SeeingLast("tool locate#call_1: 38.7,-9.1"), adktest.Says("Nowhere.").Offered()))
 	tools := `"tools":[{"name":"locate","description":"Says where the user is.","parameters":{"type":"object","properties":{"precise":{"type":"boolean"}}}}]`
 	all := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Where am I?",`+tools+`}`))
-	question := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)
+	question := d.call(200, "GET", "/questions", "")["questions"].([]any)[0].(map[string]any)
 	require.Equal(t, "client_tool", question["kind"])
 	require.Equal(t, "locate", question["tool"])
 	require.JSONEq(t, `{"precise":true}`, question["arguments"].(string))
 	id := question["id"].(string)
 	for _, bad := range []string{`{}`, `"x"`, `{"text":"a","error":"b"}`, `{"text":1}`, `null`} {
-		require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/"+all[0].Run+"/resume", `{"answers":{"`+id+`":`+bad+`}}`))
+		require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/"+all[0].Run+"/replies", `{"replies":{"`+id+`":`+bad+`}}`))
 	}
-	rest := events(t, d.stream("POST", "/runs/"+all[0].Run+"/resume", `{"answers":{"`+id+`":{"text":"38.7,-9.1"}}}`))
+	rest := events(t, d.stream("POST", "/runs/"+all[0].Run+"/replies", `{"replies":{"`+id+`":{"text":"38.7,-9.1"}}}`))
 	require.Equal(t, "You are in Lisbon.", said(append(all, rest...))[2])
 	require.Equal(t, []string{"Nowhere."}, said(events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Where am I?"}`))),
 		"the tools of one run are not those of another")
@@ -312,7 +312,7 @@ func TestServer_QueuesOrPreempts(t *testing.T) {
 			run := d.call(200, "GET", "/runs/"+second, "", "Prefer", "wait=20")
 			require.Equal(t, "done", run["status"], run)
 			require.Equal(t, "Second.", run["result"].(map[string]any)["content"])
-			want := map[BusyPolicy]string{QueueBusy: "done", PreemptBusy: "cancelled"}[policy]
+			want := map[BusyPolicy]string{QueueBusy: "done", PreemptBusy: "stopped"}[policy]
 			require.Equal(t, want, d.call(200, "GET", "/runs/"+first, "")["status"])
 			var texts []string
 			for _, m := range d.call(200, "GET", "/threads/t/messages", "")["messages"].([]any) {
@@ -329,7 +329,7 @@ func TestServer_EndsTheStreamOfARunWithoutARecord(t *testing.T) {
 	var paid []string
 	d := newDesk(t, Config{Linger: time.Nanosecond}, agentOf(t, pay(t, &paid), adktest.Calls(adktest.Call("pay", `{"amount":7}`))))
 	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"Pay!"}`, "Prefer", "wait=10")["id"].(string)
-	d.call(202, "POST", "/runs/"+run+"/cancel", "")
+	d.call(202, "POST", "/runs/"+run+"/stop", "")
 	require.Eventually(t, func() bool { return len(d.stream("GET", "/runs/"+run+"/events", "")) == 0 }, 10*time.Second, 10*time.Millisecond)
 }
 

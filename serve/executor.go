@@ -24,7 +24,7 @@ type executor interface {
 	Stop(ctx context.Context, id string, how runs.StopRequest) error
 	Inspect(ctx context.Context, id string) (runs.Info, bool, error)
 	List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error]
-	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
+	Events(ctx context.Context, id string, after runs.Cursor) iter.Seq2[runlog.Event, error]
 	submit(ctx context.Context, job dispatch.Job) (runs.Info, error)
 	// count counts the runs of a query, of those with a Limit up to that at least.
 	count(ctx context.Context, q runs.Query) (int, error)

@@ -61,7 +61,7 @@ func (c *Caller) Fork(ctx context.Context, f Fork) (Run, error) {
 	return c.makeRun(ctx, making{id: id, tags: tags,
 		make: func() (runs.Info, error) { return c.makeFork(ctx, &origin, &f, id, tags) },
 		then: func(run Run) (Run, error) { // one that was made before, and not continued, is continued
-			if run.Status == Held && !f.Hold {
+			if run.Status == runs.Paused && !f.Hold {
 				return c.continueFork(ctx, id)
 			}
 			return run, nil
@@ -101,7 +101,7 @@ func (c *Caller) makeFork(
 	return info, ProblemOf(err).of(origin.ID)
 }
 
-// Continue continues a fork that is held.
+// Continue continues a fork that is paused: see [Fork].Hold.
 func (c *Caller) Continue(ctx context.Context, id string) (Run, error) {
 	if c.server.forks == nil {
 		return Run{}, noForks()
@@ -110,8 +110,8 @@ func (c *Caller) Continue(ctx context.Context, id string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	if statusOf(&info) != Held {
-		return Run{}, NewProblem(AlreadyAnswered, "the run is not held").of(id)
+	if statusOf(&info) != runs.Paused {
+		return Run{}, NewProblem(AlreadyAnswered, "the run is not paused").of(id)
 	}
 	return c.continueFork(ctx, id)
 }

@@ -121,7 +121,7 @@ func TestServer_ForksATurnOfAThread(t *testing.T) {
 	require.Equal(t, []string{"1?", "One.", "2?", "Two!"}, d.texts("t"))
 }
 
-// A fork that is held is continued on request, and a request that is sent again makes no other one.
+// A fork that is paused is continued on request, and a request that is sent again makes no other one.
 // Rules serving/SV22, serving/SV6.
 func TestServer_HoldsAFork(t *testing.T) {
 	calls := 0
@@ -131,17 +131,17 @@ func TestServer_HoldsAFork(t *testing.T) {
 	at := stepOf(t, d.stepsOf(origin), "result")
 	body := fmt.Sprintf(`{"at":%d,"hold":true}`, at)
 	fork := d.call(201, "POST", "/runs/"+origin+"/fork", body, "Idempotency-Key", "k")
-	require.Equal(t, "held", fork["status"])
+	require.Equal(t, "paused", fork["status"])
 	require.Equal(t, fork["id"], d.call(201, "POST", "/runs/"+origin+"/fork", body, "Idempotency-Key", "k")["id"])
 	require.Equal(t, "conflict", d.refused(422, "POST", "/runs/"+origin+"/fork", `{"at":1}`, "Idempotency-Key", "k"))
 	require.Equal(t, "conflict", d.refused(422, "POST", "/agents/desk/runs", `{"input":"x"}`, "Idempotency-Key", "k"))
-	require.Len(t, d.call(200, "GET", "/runs?status=held", "")["runs"], 1)
-	require.Empty(t, d.call(200, "GET", "/runs?status=cancelled", "")["runs"])
+	require.Len(t, d.call(200, "GET", "/runs?status=paused", "")["runs"], 1)
+	require.Empty(t, d.call(200, "GET", "/runs?status=stopped", "")["runs"])
 	id := fork["id"].(string)
-	require.Equal(t, "conflict", d.refused(422, "POST", "/runs/"+id+"/cancel", ""))
-	done := d.call(202, "POST", "/runs/"+id+"/resume", `{}`, "Prefer", "wait=10")
+	require.Equal(t, "conflict", d.refused(422, "POST", "/runs/"+id+"/stop", ""))
+	done := d.call(202, "POST", "/runs/"+id+"/continue", `{}`, "Prefer", "wait=10")
 	require.Equal(t, "Well.", done["result"].(map[string]any)["content"])
-	require.Equal(t, "already_answered", d.refused(409, "POST", "/runs/"+id+"/resume", `{}`))
+	require.Equal(t, "already_answered", d.refused(409, "POST", "/runs/"+id+"/continue", `{}`))
 	require.Equal(t, 1, calls)
 }
 

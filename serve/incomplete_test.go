@@ -22,7 +22,7 @@ func TestServer_KeepsTheTextOfAnAnswerThatBrokeOff(t *testing.T) {
 		stop  bool
 		ends  string
 	}{
-		"a stop":                {adktest.Streams("one ", "two ").ThenBlocks(), true, "cancelled"},
+		"a stop":                {adktest.Streams("one ", "two ").ThenBlocks(), true, "stopped"},
 		"an error of the model": {adktest.Streams("one ", "two ").ThenFails(errors.New("overloaded")), false, "failed"},
 	} {
 		for _, durable := range []bool{false, true} {
@@ -38,7 +38,7 @@ func TestServer_KeepsTheTextOfAnAnswerThatBrokeOff(t *testing.T) {
 				run := d.call(201, "POST", "/agents/desk/runs", `{"input":"count","thread":"t1"}`)["id"].(string)
 				if c.stop {
 					time.Sleep(200 * time.Millisecond) // the two pieces are shown
-					d.call(202, "POST", "/runs/"+run+"/cancel", `{"mode":"now"}`)
+					d.call(202, "POST", "/runs/"+run+"/stop", `{"mode":"now"}`)
 				}
 				require.Equal(t, c.ends, d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
 				require.Equal(t, []string{"count", "one two "}, d.texts("t1"))

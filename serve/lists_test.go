@@ -32,16 +32,16 @@ func TestServer_AsksAuthorizeForLists(t *testing.T) {
 	one := events(t, ana.stream("POST", "/agents/desk/runs", `{"input":"Pay!"}`))[0].Run
 	two := events(t, ana.stream("POST", "/agents/desk/runs", `{"input":"Pay!"}`))[0].Run
 	require.Len(t, ana.call(200, "GET", "/runs", "")["runs"], 2)
-	require.Len(t, ana.call(200, "GET", "/interrupts", "")["interrupts"], 2)
+	require.Len(t, ana.call(200, "GET", "/questions", "")["questions"], 2)
 	refused = "read " + one
-	for path, list := range map[string]string{"/runs": "runs", "/interrupts": "interrupts"} {
+	for path, list := range map[string]string{"/runs": "runs", "/questions": "questions"} {
 		shown := fmt.Sprint(ana.call(200, "GET", path, "")[list])
 		require.NotContains(t, shown, one)
 		require.Contains(t, shown, two)
 	}
 	refused = "read"
 	require.Equal(t, "forbidden", ana.refused(403, "GET", "/runs", ""))
-	require.Equal(t, "forbidden", ana.refused(403, "GET", "/interrupts", ""))
+	require.Equal(t, "forbidden", ana.refused(403, "GET", "/questions", ""))
 	refused = "list_agents"
 	require.Empty(t, ana.call(200, "GET", "/agents", "")["agents"])
 }
@@ -71,13 +71,13 @@ func TestServer_SignsDecisions(t *testing.T) {
 		agent := agentOf(t, conf, adktest.Calls(adktest.Call("pay", `{"amount":7}`)), adktest.Says("Done.").Repeated())
 		d := newDesk(t, Config{Auth: byToken, SignDecision: c.sign}, agent).as(c.who)
 		run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!"}`))[0].Run
-		id := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
-		answer := d.do("POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`, "Prefer", "wait=10")
+		id := d.call(200, "GET", "/questions", "")["questions"].([]any)[0].(map[string]any)["id"].(string)
+		answer := d.do("POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":{"approve":true}}}`, "Prefer", "wait=10")
 		answer.Body.Close()
 		require.Equal(t, c.who == "bob", answer.StatusCode == 403)
 		require.Equal(t, c.want, paid)
 		if len(paid) == 0 { // the model is asked again in the other cases only
-			d.call(202, "POST", "/runs/"+run+"/cancel", `{"mode":"now"}`)
+			d.call(202, "POST", "/runs/"+run+"/stop", `{"mode":"now"}`)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -21,11 +22,12 @@ func (s *Server) routes() http.Handler {
 		"GET /runs":                      s.getRuns,
 		"GET /runs/{run}":                s.getRun,
 		"GET /runs/{run}/events":         s.getEvents,
-		"POST /runs/{run}/cancel":        s.postCancel,
-		"POST /runs/{run}/resume":        s.postResume,
+		"POST /runs/{run}/stop":          s.postStop,
+		"POST /runs/{run}/replies":       s.postReplies,
+		"POST /runs/{run}/continue":      s.postContinue,
 		"GET /runs/{run}/steps":          s.getSteps,
 		"POST /runs/{run}/fork":          s.postFork,
-		"GET /interrupts":                s.getInterrupts,
+		"GET /questions":                 s.getQuestions,
 		"GET /threads":                   s.getThreads,
 		"GET /threads/{thread}":          s.getThread,
 		"GET /threads/{thread}/messages": s.getMessages,
@@ -186,14 +188,14 @@ func (s *Server) getRuns(w http.ResponseWriter, r *http.Request, c *Caller) erro
 	if err != nil {
 		return err
 	}
-	runs, err := c.Runs(r.Context(), Query{Agent: q.Get("agent"), Thread: q.Get("thread"), Status: Status(q.Get("status")),
+	all, err := c.Runs(r.Context(), Query{Agent: q.Get("agent"), Thread: q.Get("thread"), Status: runs.Status(q.Get("status")),
 		Before: q.Get("before"), Limit: limit})
 	if err != nil {
 		return err
 	}
-	page := map[string]any{"runs": runs}
-	if len(runs) > 0 {
-		page["next"] = runs[len(runs)-1].Cursor()
+	page := map[string]any{"runs": all}
+	if len(all) > 0 {
+		page["next"] = all[len(all)-1].Cursor()
 	}
 	SendJSON(w, http.StatusOK, page)
 	return nil
@@ -232,7 +234,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, c *Caller) er
 	}
 	follow := q.Get("follow") == "true"
 	text, ended := strings.CutSuffix(text, endMark)
-	after, _ := runlog.ParseCursor(text) // whatever it is, what follows is right
+	after, _ := runs.ParseCursor(text) // whatever it is, what follows is right
 	run, err := c.Run(r.Context(), r.PathValue("run"))
 	if err != nil {
 		return err
@@ -240,7 +242,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, c *Caller) er
 	if !wantsEvents(r) && r.Header.Get("Accept") == "application/json" {
 		return s.eventsPage(w, r, c, &run, after)
 	}
-	if ended && (run.Status.HasEnded() || !follow) && s.rests(r.Context(), run.ID, after) {
+	if ended && (run.HasEnded() || !follow) && s.rests(r.Context(), run.ID, after) {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -269,18 +271,18 @@ func (s *Server) streamNative(w http.ResponseWriter, r *http.Request, c *Caller,
 
 // eventsPage answers with the events that are there. What is there of a run that has not ended is what comes without a
 // pause.
-func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, run *Run, after runlog.Cursor) error {
+func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, run *Run, after runs.Cursor) error {
 	const most, pause = 1000, 50 * time.Millisecond
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	quiet := time.AfterFunc(lookFor, stop)
 	defer quiet.Stop()
-	hasAll := run.Status == Done || run.Status == Failed // then the events end by themselves
+	hasAll := run.Status == runs.Done || run.Status == runs.Failed // then the events end by themselves
 	if hasAll {
 		quiet.Stop()
 	}
 	events := []runlog.Event{}
-	for e, err := range c.Events(ctx, run.ID, after) {
+	for e, err := range c.Watch(ctx, run.ID, after) {
 		if err != nil {
 			if ctx.Err() != nil && r.Context().Err() == nil {
 				break
@@ -302,7 +304,7 @@ func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, r
 	return nil
 }
 
-func (s *Server) postCancel(w http.ResponseWriter, r *http.Request, c *Caller) error {
+func (s *Server) postStop(w http.ResponseWriter, r *http.Request, c *Caller) error {
 	var body struct {
 		Mode      string `json:"mode"`
 		TimeoutMS int64  `json:"timeout_ms"`
@@ -320,7 +322,7 @@ func (s *Server) postCancel(w http.ResponseWriter, r *http.Request, c *Caller) e
 		return NewProblem(BadRequest, "timeout_ms is at most an hour, reason at most 500 bytes")
 	}
 	run := r.PathValue("run")
-	err := c.Cancel(r.Context(), run, CancelRequest{Now: body.Mode == "now", Reason: body.Reason,
+	err := c.Stop(r.Context(), run, StopRequest{Now: body.Mode == "now", Reason: body.Reason,
 		Timeout: time.Duration(body.TimeoutMS) * time.Millisecond})
 	if err != nil {
 		return err
@@ -337,28 +339,31 @@ func (s *Server) sendRun(w http.ResponseWriter, r *http.Request, c *Caller, id s
 	return nil
 }
 
-// resume answers the questions of a run, or continues a fork that is held, which has none.
-func (c *Caller) resume(ctx context.Context, id string, answers map[string]json.RawMessage, partial bool) (Run, error) {
-	if len(answers) == 0 && c.server.forks != nil {
-		if run, err := c.Run(ctx, id); err == nil && run.Status == Held {
-			return c.Continue(ctx, id)
-		}
-	}
-	return c.Answer(ctx, id, answers, partial)
-}
-
-func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) error {
+func (s *Server) postReplies(w http.ResponseWriter, r *http.Request, c *Caller) error {
 	var body struct {
-		Answers map[string]json.RawMessage `json:"answers"`
+		Replies map[string]json.RawMessage `json:"replies"`
 		Partial bool                       `json:"partial"`
 	}
 	if _, err := s.ReadJSON(r, &body); err != nil {
 		return err
 	}
-	run, err := c.resume(r.Context(), r.PathValue("run"), body.Answers, body.Partial)
+	run, err := c.Reply(r.Context(), r.PathValue("run"), body.Replies, body.Partial)
 	if err != nil {
 		return err
 	}
+	return s.sendContinued(w, r, c, run)
+}
+
+func (s *Server) postContinue(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	run, err := c.Continue(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	return s.sendContinued(w, r, c, run)
+}
+
+// sendContinued answers a request that has a run continue: with the run, at once or when it has ended, or with its events.
+func (s *Server) sendContinued(w http.ResponseWriter, r *http.Request, c *Caller, run Run) (err error) {
 	if !c.owns(&run) { // its outcome is for others
 		SendJSON(w, http.StatusAccepted, run)
 		return nil
@@ -401,13 +406,13 @@ func (s *Server) postFork(w http.ResponseWriter, r *http.Request, c *Caller) err
 	return s.sendStarted(w, r, c, run)
 }
 
-func (s *Server) getInterrupts(w http.ResponseWriter, r *http.Request, c *Caller) error {
+func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request, c *Caller) error {
 	q := r.URL.Query()
 	questions, err := c.Questions(r.Context(), q.Get("thread"), q.Get("agent"), q.Get("tool"))
 	if err != nil {
 		return err
 	}
-	SendJSON(w, http.StatusOK, map[string]any{"interrupts": questions})
+	SendJSON(w, http.StatusOK, map[string]any{"questions": questions})
 	return nil
 }
 

@@ -24,7 +24,7 @@ const (
 	NotFound        Code = "not_found"
 	Conflict        Code = "conflict"
 	Busy            Code = "busy"
-	InterruptsOpen  Code = "interrupts_open"
+	QuestionsOpen   Code = "questions_open"
 	Expired         Code = "expired"
 	AlreadyAnswered Code = "already_answered"
 	TooLarge        Code = "too_large"
@@ -38,7 +38,7 @@ const (
 var statuses = map[Code]int{
 	BadRequest: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, Forbidden: http.StatusForbidden,
 	NotFound: http.StatusNotFound, Conflict: http.StatusUnprocessableEntity, Busy: http.StatusConflict,
-	InterruptsOpen: http.StatusConflict, Expired: http.StatusGone, AlreadyAnswered: http.StatusConflict,
+	QuestionsOpen: http.StatusConflict, Expired: http.StatusGone, AlreadyAnswered: http.StatusConflict,
 	TooLarge: http.StatusRequestEntityTooLarge, TooSlow: http.StatusRequestTimeout, TooMany: http.StatusTooManyRequests,
 	ShuttingDown: http.StatusServiceUnavailable, NotReady: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
 }

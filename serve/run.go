@@ -9,48 +9,34 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/runs"
 )
 
-// Status is the state of a run as clients see it.
-type Status string
-
-// The statuses. A run that has not ended is ready, running, waiting or held.
-const (
-	Ready     Status = "ready"     // it is due, or will be
-	Running   Status = "running"   // it is executed
-	Waiting   Status = "waiting"   // for answers
-	Done      Status = "done"      //
-	Failed    Status = "failed"    //
-	Cancelled Status = "cancelled" // it was stopped
-	Held      Status = "held"      // a fork that is to be continued (see Fork.Hold)
-)
+// Stopped is the status of a run that was stopped, for clients, who cannot continue it. Package runs has the others: a
+// run that is paused is a fork that waits to be continued (see [Fork].Hold).
+const Stopped runs.Status = "stopped"
 
 // statusOf returns the status of a run for clients. A run that is paused is over for them, but for a fork that was not
 // stopped, which gives a reason.
-func statusOf(info *runs.Info) Status {
+func statusOf(info *runs.Info) runs.Status {
 	switch {
 	case info.Status != runs.Paused:
-		return Status(info.Status)
+		return info.Status
 	case info.Tags[tagForked] != "" && info.Error == "":
-		return Held
+		return runs.Paused
 	}
-	return Cancelled
+	return Stopped
 }
-
-// HasEnded reports whether nothing more happens in the run.
-func (s Status) HasEnded() bool { return s == Done || s == Failed || s == Cancelled }
 
 // Run describes a run to clients.
 type Run struct {
-	ID     string `json:"id"`
-	Agent  string `json:"agent"`
-	Thread string `json:"thread,omitempty"`
-	Status Status `json:"status"`
+	ID     string      `json:"id"`
+	Agent  string      `json:"agent"`
+	Thread string      `json:"thread,omitempty"`
+	Status runs.Status `json:"status"`
 	// Questions lists the questions that it waits for.
-	Questions []Question        `json:"questions,omitempty"`
+	Questions []runs.Question   `json:"questions,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Created   time.Time         `json:"created"`
 	Updated   time.Time         `json:"updated"`
@@ -70,28 +56,16 @@ type Run struct {
 	info runs.Info
 }
 
-// Question is something that a run waits for.
-type Question struct {
-	ID string `json:"id"`
-	// Run, Agent and Thread name the run, its agent and its thread, in lists of questions of several runs.
-	Run    string `json:"run,omitempty"`
-	Agent  string `json:"agent,omitempty"`
+// HasEnded reports whether nothing more happens in the run.
+func (r *Run) HasEnded() bool { return hasEnded(r.Status) }
+
+func hasEnded(s runs.Status) bool { return s.HasEnded() || s == Stopped }
+
+// OpenQuestion is a question in a list over several runs.
+type OpenQuestion struct {
+	Run    string `json:"run"`
 	Thread string `json:"thread,omitempty"`
-	// Kind is approval, question, outcome, client_tool, or the application's own.
-	Kind string `json:"kind"`
-	// Tool and Arguments are the call that it is about, if it is about one.
-	Tool      string `json:"tool,omitempty"`
-	Arguments string `json:"arguments,omitempty"`
-	Message   string `json:"message,omitempty"`
-	// Info is the agent's text about the question. Truncated says that it is longer.
-	Info      json.RawMessage `json:"info,omitempty"`
-	Truncated bool            `json:"truncated,omitempty"`
-	// For is whom it waits for, empty for the principal of the run.
-	For      []string   `json:"for,omitempty"`
-	Optional bool       `json:"optional,omitempty"`
-	Answered bool       `json:"answered,omitempty"`
-	Since    time.Time  `json:"since"`
-	Expires  *time.Time `json:"expires,omitempty"`
+	runs.Question
 }
 
 // numbered matches what the record of a run appends to the ID of a call that a model has used before.
@@ -99,12 +73,12 @@ var numbered = regexp.MustCompile(`~[0-9]+$`)
 
 // isForCall reports whether a question is for a client to carry out a call, and which: by the tool, and the ID of the model
 // or the name of the call in the record of the run.
-func (q *Question) isForCall(c *ClientCall) bool {
+func isForCall(q *runs.Question, c *ClientCall) bool {
 	var asked struct {
 		ID   string `json:"call_id"`
 		Name string `json:"name"`
 	}
-	return q.Kind == adk.QuestionClientTool && json.Unmarshal(q.Info, &asked) == nil &&
+	return q.Kind == runs.KindClientTool && json.Unmarshal(q.Info, &asked) == nil &&
 		(c.ID == asked.ID || numbered.ReplaceAllString(c.ID, "") == asked.ID) &&
 		(c.Name == "" || asked.Name == "" || c.Name == asked.Name)
 }
@@ -130,7 +104,7 @@ type ClientCall struct {
 // ClientAnswers are the answers to those questions that are calls for the client, of all calls that the client knows, in
 // their order. Models use an ID again, also for calls of other tools in the same answer: a result belongs to a call of the
 // tool that the question is about, and of several with one ID and tool the last are meant, as many as there are questions.
-func ClientAnswers(questions []Question, calls []ClientCall) map[string]json.RawMessage {
+func ClientReplies(questions []runs.Question, calls []ClientCall) map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
 	calls = slices.Clone(calls)
 	slices.SortStableFunc(calls, func(a, b ClientCall) int { return cmp.Compare(numberOf(a.ID), numberOf(b.ID)) })
@@ -138,11 +112,11 @@ func ClientAnswers(questions []Question, calls []ClientCall) map[string]json.Raw
 	for i := range slices.Backward(questions) {
 		q := &questions[i]
 		for k, c := range slices.Backward(calls) {
-			if taken[k] || !q.isForCall(&c) {
+			if taken[k] || !isForCall(q, &c) {
 				continue
 			}
 			if taken[k] = true; c.Done && !q.Answered {
-				answers[q.ID] = CallAnswer(c.Text, c.Failed)
+				answers[q.ID] = CallReply(c.Text, c.Failed)
 			}
 			break
 		}
@@ -151,7 +125,7 @@ func ClientAnswers(questions []Question, calls []ClientCall) map[string]json.Raw
 }
 
 // CallAnswer is the answer to a call that a client has carried out: its result, or with failed, why there is none.
-func CallAnswer(text string, failed bool) json.RawMessage {
+func CallReply(text string, failed bool) json.RawMessage {
 	member := "text"
 	if failed {
 		member = "error"
@@ -161,28 +135,8 @@ func CallAnswer(text string, failed bool) json.RawMessage {
 }
 
 // isForClients reports whether clients answer a kind of question. Others are answered by clocks, runs and webhooks.
-func isForClients(kind string) bool {
-	return kind != adk.QuestionTimer && kind != adk.QuestionRun && kind != adk.QuestionWebhook
-}
-
-// questionOf is a question of a run for clients.
-func questionOf(p runs.Question) Question {
-	q := Question{ID: p.ID, Kind: p.Kind, Message: p.Summary, Info: p.Info, Truncated: p.Truncated, For: p.For,
-		Optional: p.Optional, Answered: p.Answered, Since: p.Since}
-	if !p.Expires.IsZero() {
-		q.Expires = &p.Expires
-	}
-	var call struct {
-		Tool, Name, ToolName string
-		Arguments            string
-	}
-	switch p.Kind {
-	case adk.QuestionApproval, adk.QuestionOutcome, adk.QuestionClientTool:
-		if json.Unmarshal(p.Info, &call) == nil {
-			q.Tool, q.Arguments = call.Tool+call.Name+call.ToolName, call.Arguments
-		}
-	}
-	return q
+func isForClients(kind runs.Kind) bool {
+	return kind != runs.KindTimer && kind != runs.KindRun && kind != runs.KindWebhook
 }
 
 // Tags that the server sets. Labels of clients cannot begin with the prefix.
@@ -218,13 +172,13 @@ func (s *Server) runOf(info runs.Info) Run {
 		r.Usage = &info.Usage
 	}
 	switch r.Status {
-	case Waiting:
+	case runs.Waiting:
 		for _, p := range info.Waiting {
 			if isForClients(p.Kind) {
-				r.Questions = append(r.Questions, questionOf(p))
+				r.Questions = append(r.Questions, p)
 			}
 		}
-	case Failed:
+	case runs.Failed:
 		r.Error = s.publicError(&runlog.Err{Type: "error", Message: info.Error})
 	}
 	return r

@@ -25,6 +25,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -230,7 +231,7 @@ func TestServer_RunsAnAgentAndStreamsWhatHappens(t *testing.T) {
 	require.Equal(t, "How is the weather?", start.Input[0].Chat.Content)
 	end, ok := all[len(all)-1].Data.(*runlog.RunEndData)
 	require.True(t, ok)
-	require.Equal(t, runlog.Done, end.Status)
+	require.Equal(t, runs.Done, end.Status)
 	require.Equal(t, []string{"It is sunny."}, said(all))
 
 	again := d.stream("GET", "/runs/"+all[0].Run+"/events", "")
@@ -260,7 +261,7 @@ func TestServer_AsksAndIsAnswered(t *testing.T) {
 	first := d.stream("POST", "/agents/desk/runs", `{"input":"Pay!","thread":"t1"}`)
 	all := events(t, first)
 	run := all[0].Run
-	open := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)
+	open := d.call(200, "GET", "/questions", "")["questions"].([]any)
 	require.Len(t, open, 1)
 	question := open[0].(map[string]any)
 	require.Equal(t, "approval", question["kind"])
@@ -270,18 +271,18 @@ func TestServer_AsksAndIsAnswered(t *testing.T) {
 	answer := d.do("GET", "/runs/"+run+"/events", "", "Last-Event-ID", first[len(first)-1].id, "Accept", "text/event-stream")
 	answer.Body.Close()
 	require.Equal(t, http.StatusNoContent, answer.StatusCode, "who has seen everything of a run that waits is not kept waiting")
-	require.Equal(t, "interrupts_open", d.refused(409, "POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t1"}`))
-	require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/"+run+"/resume", `{"answers":{}}`))
-	require.Equal(t, "not_found", d.refused(404, "POST", "/runs/"+run+"/resume", `{"answers":{"x":1,"`+id+`":{"approve":true}}}`))
+	require.Equal(t, "questions_open", d.refused(409, "POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t1"}`))
+	require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/"+run+"/replies", `{"replies":{}}`))
+	require.Equal(t, "not_found", d.refused(404, "POST", "/runs/"+run+"/replies", `{"replies":{"x":1,"`+id+`":{"approve":true}}}`))
 	require.Empty(t, paid)
 
-	rest := events(t, d.stream("POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`))
+	rest := events(t, d.stream("POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":{"approve":true}}}`))
 	require.Equal(t, []string{"7"}, paid)
 	require.Equal(t, []string{"", "paid 7", "Paid."}, said(append(all, rest...)))
 	// The same answer again is one whose response was lost; another one comes too late.
-	again := events(t, d.stream("POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`))
+	again := events(t, d.stream("POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":{"approve":true}}}`))
 	require.Equal(t, said(rest), said(again))
-	require.Equal(t, "already_answered", d.refused(409, "POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":false}}}`))
+	require.Equal(t, "already_answered", d.refused(409, "POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":{"approve":false}}}`))
 	require.Equal(t, []string{"7"}, paid)
 	messages := d.call(200, "GET", "/threads/t1/messages", "")["messages"].([]any)
 	require.Len(t, messages, 4)
@@ -294,13 +295,13 @@ func TestServer_ApprovesOnlyByJSONTrue(t *testing.T) {
 	d := newDesk(t, Config{Limits: Limits{StartsPerMinute: 1000}}, agentOf(t, pay(t, &paid),
 		adktest.Calls(adktest.Call("pay", `{"amount":7}`)), adktest.Says("No.")))
 	run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!"}`))[0].Run
-	id := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
+	id := d.call(200, "GET", "/questions", "")["questions"].([]any)[0].(map[string]any)["id"].(string)
 	for _, bad := range malformedApprovals {
-		answer := d.do("POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":`+bad+`}}`)
+		answer := d.do("POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":`+bad+`}}`)
 		answer.Body.Close()
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, bad)
 	}
-	d.stream("POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":false}}}`)
+	d.stream("POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":{"approve":false}}}`)
 	require.Empty(t, paid)
 }
 
@@ -341,14 +342,14 @@ func TestServer_HidesWhatBelongsToOthers(t *testing.T) {
 	ana, bob := d.as("ana"), d.as("bob")
 	require.Equal(t, "unauthorized", d.refused(401, "GET", "/agents", ""))
 	run := events(t, ana.stream("POST", "/agents/desk/runs", `{"input":"Pay!","thread":"t1"}`))[0].Run
-	id := ana.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
+	id := ana.call(200, "GET", "/questions", "")["questions"].([]any)[0].(map[string]any)["id"].(string)
 	for _, path := range []string{"/runs/" + run, "/runs/" + run + "/events", "/runs/nobody"} {
 		require.Equal(t, "not_found", bob.refused(404, "GET", path, ""))
 	}
-	require.Equal(t, "not_found", bob.refused(404, "POST", "/runs/"+run+"/cancel", ""))
-	require.Equal(t, "not_found", bob.refused(404, "POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`))
+	require.Equal(t, "not_found", bob.refused(404, "POST", "/runs/"+run+"/stop", ""))
+	require.Equal(t, "not_found", bob.refused(404, "POST", "/runs/"+run+"/replies", `{"replies":{"`+id+`":{"approve":true}}}`))
 	require.Equal(t, "not_found", bob.refused(404, "POST", "/tickets", `{"run":"`+run+`"}`))
-	for path, list := range map[string]string{"/runs": "runs", "/interrupts": "interrupts", "/threads": "threads", "/threads/t1/messages": "messages"} {
+	for path, list := range map[string]string{"/runs": "runs", "/questions": "questions", "/threads": "threads", "/threads/t1/messages": "messages"} {
 		require.Empty(t, bob.call(200, "GET", path, "")[list], path)
 	}
 	require.Empty(t, paid)
@@ -378,11 +379,11 @@ func TestServer_StopsARunAndKeepsWhatWasSaid(t *testing.T) {
 	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"Go","thread":"t1"}`)["id"].(string)
 	<-started
 	require.Equal(t, "busy", d.refused(409, "POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t1"}`))
-	d.call(202, "POST", "/runs/"+run+"/cancel", `{"mode":"now"}`)
-	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
+	d.call(202, "POST", "/runs/"+run+"/stop", `{"mode":"now"}`)
+	require.Equal(t, "stopped", d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
 	all := events(t, d.stream("GET", "/runs/"+run+"/events", ""))
-	require.Equal(t, runlog.Cancelled, all[len(all)-1].Data.(*runlog.RunEndData).Status)
-	require.Equal(t, "already_answered", d.refused(409, "POST", "/runs/"+run+"/cancel", ""))
+	require.Equal(t, runs.Paused, all[len(all)-1].Data.(*runlog.RunEndData).Status)
+	require.Equal(t, "already_answered", d.refused(409, "POST", "/runs/"+run+"/stop", ""))
 	again := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t1"}`))
 	require.Equal(t, []string{"Hi."}, said(again))
 	var texts []string
@@ -463,7 +464,7 @@ func TestServer_ReplacesARunThatHasNotEnded(t *testing.T) {
 	all := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!","thread":"t"}`))
 	waits := all[0].Run
 	again := d.call(201, "POST", "/agents/desk/runs", `{"thread":"t","replaces":"`+waits+`"}`)["id"].(string)
-	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+waits, "")["status"], "its question is closed")
+	require.Equal(t, "stopped", d.call(200, "GET", "/runs/"+waits, "")["status"], "its question is closed")
 	require.Eventually(t, func() bool {
 		return strings.Contains(fmt.Sprint(d.call(200, "GET", "/runs/"+again+"/events", "", "Accept", "application/json")), "Well")
 	}, 10*time.Second, time.Millisecond)

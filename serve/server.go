@@ -187,11 +187,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 //	GET    /runs                      lists runs: ?agent= &thread= &status= &before= &limit=
 //	GET    /runs/{run}                a run; with "Prefer: wait=30" when it has ended or waits, at most 30 s later
 //	GET    /runs/{run}/events         its events, as server-sent events: behind Last-Event-ID or ?after=; ?follow=true
-//	POST   /runs/{run}/cancel         stops it
-//	POST   /runs/{run}/resume         answers its questions
+//	POST   /runs/{run}/stop           stops it
+//	POST   /runs/{run}/replies        replies to its questions
+//	POST   /runs/{run}/continue       continues a fork that was made with hold
 //	GET    /runs/{run}/steps          its steps, with Config.AllowFork
 //	POST   /runs/{run}/fork           makes a run of the first of its steps
-//	GET    /interrupts                questions that are open: ?thread= &agent= &tool=
+//	GET    /questions                 questions that are open: ?thread= &agent= &tool=
 //	GET    /threads                   lists threads: ?before= &limit=
 //	GET    /threads/{thread}/messages what was said in a thread
 //	DELETE /threads/{thread}          removes it

@@ -72,8 +72,8 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 
 	answer := func(random *rand.Rand, run, question string) {
 		approve := random.IntN(2) == 0
-		body := fmt.Sprintf(`{"answers":{%q:{"approve":%v}}}`, question, approve)
-		a := d.do("POST", "/runs/"+run+"/resume", body)
+		body := fmt.Sprintf(`{"replies":{%q:{"approve":%v}}}`, question, approve)
+		a := d.do("POST", "/runs/"+run+"/replies", body)
 		a.Body.Close()
 		if a.StatusCode == http.StatusAccepted && approve {
 			approved.Add(1)
@@ -94,7 +94,7 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 			leave()
 		}
 		if random.IntN(4) == 0 {
-			d.do("POST", "/runs/"+run+"/cancel", `{"mode":"now"}`).Body.Close()
+			d.do("POST", "/runs/"+run+"/stop", `{"mode":"now"}`).Body.Close()
 		}
 	}
 	var wg sync.WaitGroup
@@ -112,7 +112,7 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 	seen := map[string]bool{}
 	var newest []string
 	require.Eventually(t, func() bool {
-		open := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)
+		open := d.call(200, "GET", "/questions", "")["questions"].([]any)
 		for _, q := range open {
 			q := q.(map[string]any)
 			answer(random, q["run"].(string), q["id"].(string))
@@ -138,7 +138,7 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 			if seen[id] = true; len(newest) < 50 { // old records leave memory
 				newest = append(newest, id)
 			}
-			require.Contains(t, []any{"done", "cancelled"}, run["status"], run)
+			require.Contains(t, []any{"done", "stopped"}, run["status"], run)
 		}
 	}
 	require.Len(t, seen, runs/16*16, "no run is lost")

@@ -294,7 +294,7 @@ func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (preempted 
 		case info.Status == runs.Waiting && s.settings.abandonInterrupts:
 			preempted = append(preempted, info.ID)
 		case info.Status == runs.Waiting:
-			return nil, NewProblem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
+			return nil, NewProblem(QuestionsOpen, "the thread waits for an answer").of(info.ID)
 		case s.settings.busy == RejectBusy:
 			return nil, NewProblem(Busy, "another run of the thread has not ended").of(info.ID)
 		default:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -40,15 +41,15 @@ func TestServer_FindsRunsOfThreadsThatItDoesNotKeep(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, exists)
 	require.Equal(t, run, last.ID)
-	require.Equal(t, Waiting, last.Status)
-	require.Equal(t, "interrupts_open", d.refused(409, "POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t"}`))
-	open := d.call(200, "GET", "/interrupts?thread=t", "")["interrupts"].([]any)
+	require.Equal(t, runs.Waiting, last.Status)
+	require.Equal(t, "questions_open", d.refused(409, "POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t"}`))
+	open := d.call(200, "GET", "/questions?thread=t", "")["questions"].([]any)
 	require.Len(t, open, 1)
-	require.Empty(t, d.call(200, "GET", "/interrupts?thread=other", "")["interrupts"])
-	answered, err := caller.Answer(t.Context(), run, ClientAnswers(last.Questions, nil), true)
+	require.Empty(t, d.call(200, "GET", "/questions?thread=other", "")["questions"])
+	answered, err := caller.Reply(t.Context(), run, ClientReplies(last.Questions, nil), true)
 	require.Error(t, err, "nothing is answered")
 	require.Empty(t, answered.ID)
-	d.stream("POST", "/runs/"+run+"/resume", `{"answers":{"`+open[0].(map[string]any)["id"].(string)+`":{"text":"cat"}}}`)
+	d.stream("POST", "/runs/"+run+"/replies", `{"replies":{"`+open[0].(map[string]any)["id"].(string)+`":{"text":"cat"}}}`)
 	again := d.call(201, "POST", "/agents/desk/runs", `{"thread":"t","input":[{"role":"user","content":"What?"},
 		{"role":"assistant","content":"A cat."},{"role":"user","content":"And now?"}]}`, "Prefer", "wait=10")
 	require.Equal(t, "done", again["status"])
@@ -80,7 +81,7 @@ func TestCaller_StartsARunWhoseClientHasTheHistory(t *testing.T) {
 		require.NoError(t, err)
 		run, err = caller.Result(t.Context(), run.ID, 10*time.Second)
 		require.NoError(t, err)
-		require.Equal(t, Done, run.Status)
+		require.Equal(t, runs.Done, run.Status)
 		require.Equal(t, "t", run.Thread)
 	}
 	require.Empty(t, d.call(200, "GET", "/threads", "")["threads"])

@@ -48,7 +48,7 @@ type StreamConfig struct {
 	// Run is the run. Required.
 	Run string
 	// After is the position behind which events are read.
-	After runlog.Cursor
+	After runs.Cursor
 	// AfterToken: the frames of events whose token is not higher are dropped. With the Token of a run, that is what comes after
 	// an answer; Translate gets the events before, too, to know where it is.
 	AfterToken uint64
@@ -230,7 +230,7 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 		s.log(ctx, "an event cannot be encoded", "run", conf.Run, "error", err)
 	}}
 	event := new(runlog.Event) // that is translated
-	for e, err := range c.Events(ctx, conf.Run, conf.After) {
+	for e, err := range c.Watch(ctx, conf.Run, conf.After) {
 		if rested != nil {
 			rested.Reset(restFor)
 		}
@@ -257,7 +257,7 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 		if !out.written(e.Type == runlog.ModelDelta || e.Type == runlog.ToolDelta) {
 			return true
 		}
-		if d, ends := e.Data.(*runlog.RunEndData); ends && (d.Status.IsFinal() || !conf.KeepOpen && s.rests(ctx, conf.Run, e.Cursor())) {
+		if d, ends := e.Data.(*runlog.RunEndData); ends && (d.Status.HasEnded() || !conf.KeepOpen && s.rests(ctx, conf.Run, e.Cursor())) {
 			return false
 		}
 	}
@@ -265,7 +265,7 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 }
 
 // rests reports whether nothing happens in a run now, and nothing did behind the end of a stretch.
-func (s *Server) rests(ctx context.Context, run string, end runlog.Cursor) bool {
+func (s *Server) rests(ctx context.Context, run string, end runs.Cursor) bool {
 	info, exists, err := s.runs.Inspect(ctx, run)
 	switch {
 	case err != nil || !exists:

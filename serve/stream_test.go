@@ -109,7 +109,7 @@ func TestServer_StopsTheRunOfAClientThatNeverWatched(t *testing.T) {
 	err := d.srv.Stream(httptest.NewRecorder(), r, &Caller{server: d.srv, principal: Principal{ID: "local"}}, StreamConfig{Run: run,
 		OnDisconnect: CancelAfter(0), Translate: func(*runlog.Event, *Frames) {}})
 	require.NoError(t, err)
-	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
+	require.Equal(t, "stopped", d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
 }
 
 // Requests that wait for a run end when the server shuts down, before the run does.
@@ -133,7 +133,7 @@ func TestServer_ShutdownEndsRequestsThatWait(t *testing.T) {
 	}()
 	reading := make(chan struct{}, 100)
 	go func() {
-		for _, err := range c.Events(t.Context(), run.ID, runlog.Cursor{}) {
+		for _, err := range c.Watch(t.Context(), run.ID, runs.Cursor{}) {
 			if err != nil {
 				reads <- err
 			}
@@ -145,7 +145,7 @@ func TestServer_ShutdownEndsRequestsThatWait(t *testing.T) {
 	go func() { ended <- srv.Shutdown(t.Context()) }()
 	got := <-waits
 	require.NoError(t, got.err)
-	require.Equal(t, Running, got.run.Status)
+	require.Equal(t, runs.Running, got.run.Status)
 	require.Equal(t, ShuttingDown, ProblemOf(<-reads).Code)
 	close(until)
 	require.NoError(t, <-ended)
@@ -218,7 +218,7 @@ func TestServer_ShutdownStopsRunsWhileAStartHangs(t *testing.T) {
 // slowEvents reads an event in 100 ms.
 type slowEvents struct{ executor }
 
-func (s *slowEvents) Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (s *slowEvents) Events(ctx context.Context, id string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		for e, err := range s.executor.Events(ctx, id, after) {
 			time.Sleep(100 * time.Millisecond)

@@ -63,8 +63,8 @@ func TestServer_ShowsWhatARunHasUsed(t *testing.T) {
 	require.NoError(t, first.srv.Shutdown(t.Context()))
 
 	second := newDesk(t, stores(t, dir), metered(t, calls))
-	open := second.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
-	run = second.call(202, "POST", "/runs/"+run["id"].(string)+"/resume", `{"answers":{"`+open+`":"you may"}}`, "Prefer", "wait=10")
+	open := second.call(200, "GET", "/questions", "")["questions"].([]any)[0].(map[string]any)["id"].(string)
+	run = second.call(202, "POST", "/runs/"+run["id"].(string)+"/replies", `{"replies":{"`+open+`":"you may"}}`, "Prefer", "wait=10")
 	require.Equal(t, "done", run["status"])
 	whole := map[string]any{"input": 30.0, "output": 3.0, "total": 33.0}
 	require.Equal(t, whole, run["usage"])

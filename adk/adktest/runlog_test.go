@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -111,7 +112,7 @@ func messageOf(t *testing.T, e *adk.AgentEvent) (*schema.Message, bool) {
 }
 
 func recorded(t *testing.T, log *runlog.Log) (events []runlog.Event) {
-	for e, err := range log.Events(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range log.Events(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		events = append(events, e)
 	}

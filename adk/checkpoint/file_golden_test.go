@@ -24,7 +24,7 @@ func TestFileStore_ReadsTheRowsOfEveryRelease(t *testing.T) {
 			Queue: "q", Tags: map[string]string{"a": "b"}, Priority: 3, Build: "v1", Deadline: time.Unix(4_000_000_000, 0)}})
 		require.NoError(t, err)
 		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{
-			{ID: "q", Kind: "approval", For: []string{"ana"}, Summary: "Pay?", Info: []byte(`{"amount":40}`)}}}))
+			{ID: "q", Kind: "approval", For: []string{"ana"}, Text: "Pay?", Info: []byte(`{"amount":40}`)}}}))
 		data, err := os.ReadFile(rowOf(t, dir))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(golden, data, 0o644))
@@ -45,7 +45,7 @@ func TestFileStore_ReadsTheRowsOfEveryRelease(t *testing.T) {
 	require.Equal(t, []any{"agent", "q", "b", 3, "v1", runs.Waiting}, []any{info.Agent, info.Queue, info.Tags["a"],
 		info.Priority, info.Build, info.Status})
 	require.Equal(t, `{"amount":40}`, string(info.Waiting[0].Info))
-	require.NoError(t, s.Reply(t.Context(), "golden", runs.Reply{Point: "q", Data: []byte("yes")}))
+	require.NoError(t, s.Reply(t.Context(), "golden", runs.Reply{To: "q", Data: []byte("yes")}))
 	l, err := s.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{Queues: []string{"q"}})
 	require.NoError(t, err)
 	answers, err := l.Replies(t.Context())

@@ -14,15 +14,13 @@ import (
 // ValueKind names the kind of a value that a store keeps of a run.
 type ValueKind string
 
-// The kinds of values: a checkpoint, a record of a journal, an answer, the result of a run, and of a question the Info, as
-// JSON, and the Summary.
+// The kinds of values: a checkpoint, a record of a journal, a reply, the result of a run, and the Info of a question, as JSON.
 const (
 	CheckpointValue ValueKind = "checkpoint"
 	RecordValue     ValueKind = "record"
 	AnswerValue     ValueKind = "answer"
 	ResultValue     ValueKind = "result"
 	InfoValue       ValueKind = "info"
-	SummaryValue    ValueKind = "summary"
 )
 
 // Rewriter is a store that can replace how the values of a run are encoded. MemoryStore and the stores on SQL, Redis and
@@ -82,8 +80,7 @@ func Reseal(ctx context.Context, store runs.Store) (n int, err error) {
 
 // reseal seals a value with the current key, unless it is.
 func (s *sealed) reseal(current string, kind ValueKind, id string, value []byte) ([]byte, error) {
-	switch kind {
-	case InfoValue:
+	if kind == InfoValue {
 		var text string
 		if json.Unmarshal(value, &text) != nil {
 			return nil, ErrNotSealed
@@ -93,9 +90,6 @@ func (s *sealed) reseal(current string, kind ValueKind, id string, value []byte)
 			return nil, err
 		}
 		return json.Marshal(again)
-	case SummaryValue:
-		again, err := s.resealText(current, sealedSummary, id, string(value))
-		return []byte(again), err
 	}
 	if keyOf(value) == current {
 		return value, nil
@@ -196,7 +190,6 @@ func RewriteRow(r storekit.Row, f func(kind ValueKind, value []byte) ([]byte, er
 	for i := range r.Run.Waiting {
 		p := &r.Run.Waiting[i]
 		p.Info = rewrite(InfoValue, p.Info)
-		p.Summary = string(rewrite(SummaryValue, []byte(p.Summary)))
 	}
 	return r, err
 }

@@ -126,7 +126,6 @@ const (
 	sealedAnswer     = "answer"
 	sealedResult     = "result"
 	sealedInfo       = "info"
-	sealedSummary    = "summary"
 	sealedEvent      = "event"
 )
 
@@ -269,45 +268,57 @@ func (s *sealed) openText(kind, id, text string) (string, error) {
 	return string(value), err
 }
 
-// points seals questions.
-func (s *sealed) points(id string, points []runs.Question) (_ []runs.Question, err error) {
-	points = slices.Clone(points)
-	for i := range points {
-		p := &points[i]
-		if p.Summary, err = s.text(sealedSummary, id, p.Summary); err != nil {
+// content holds what people read of a question. It is sealed as one value, which replaces the Info in the store.
+type content struct {
+	Text      string          `json:"text,omitempty"`
+	Arguments string          `json:"arguments,omitempty"`
+	Schema    json.RawMessage `json:"schema,omitempty"`
+	URL       string          `json:"url,omitempty"`
+	Info      json.RawMessage `json:"info,omitempty"`
+}
+
+// questions seals questions.
+func (s *sealed) questions(id string, questions []runs.Question) ([]runs.Question, error) {
+	questions = slices.Clone(questions)
+	for i := range questions {
+		q := &questions[i]
+		if len(q.Info) > 0 && !json.Valid(q.Info) {
+			q.Info, q.Truncated = nil, true
+		}
+		open, err := json.Marshal(content{q.Text, q.Arguments, q.Schema, q.URL, q.Info})
+		if err != nil {
 			return nil, err
 		}
-		if len(p.Info) > 0 {
-			text, err := s.text(sealedInfo, id, string(p.Info))
-			if err != nil {
-				return nil, err
-			}
-			if p.Info, err = json.Marshal(text); err != nil {
-				return nil, err
-			}
+		text, err := s.text(sealedInfo, id, string(open))
+		if err != nil {
+			return nil, err
+		}
+		q.Text, q.Arguments, q.Schema, q.URL = "", "", nil, ""
+		if q.Info, err = json.Marshal(text); err != nil {
+			return nil, err
 		}
 	}
-	return points, nil
+	return questions, nil
 }
 
 // info opens the questions of a run.
-func (s *sealed) info(i runs.Info) (_ runs.Info, err error) {
+func (s *sealed) info(i runs.Info) (runs.Info, error) {
 	i.Waiting = slices.Clone(i.Waiting)
 	for k := range i.Waiting {
-		p := &i.Waiting[k]
-		if p.Summary, err = s.openText(sealedSummary, i.ID, p.Summary); err != nil {
+		q := &i.Waiting[k]
+		var text string
+		if json.Unmarshal(q.Info, &text) != nil {
+			return i, fmt.Errorf("open the questions of run %q: %w", i.ID, ErrNotSealed)
+		}
+		text, err := s.openText(sealedInfo, i.ID, text)
+		if err != nil {
 			return i, err
 		}
-		if len(p.Info) > 0 {
-			var text string
-			if json.Unmarshal(p.Info, &text) != nil {
-				return i, fmt.Errorf("open the info of run %q: %w", i.ID, ErrNotSealed)
-			}
-			if text, err = s.openText(sealedInfo, i.ID, text); err != nil {
-				return i, err
-			}
-			p.Info = json.RawMessage(text)
+		var open content
+		if err := json.Unmarshal([]byte(text), &open); err != nil {
+			return i, fmt.Errorf("open the questions of run %q: %w", i.ID, ErrSealBroken)
 		}
+		q.Text, q.Arguments, q.Schema, q.URL, q.Info = open.Text, open.Arguments, open.Schema, open.URL, open.Info
 	}
 	return i, nil
 }
@@ -486,6 +497,9 @@ func (s *sealed) Reply(ctx context.Context, id string, answers ...runs.Reply) (e
 	id = s.name(id)
 	answers = slices.Clone(answers)
 	for i := range answers {
+		if answers[i], err = answers[i].Encoded(); err != nil {
+			return err
+		}
 		if answers[i].Data, err = s.seal(sealedAnswer, id, answers[i].Data); err != nil {
 			return err
 		}
@@ -593,7 +607,7 @@ func (l *sealedLease) Settle(ctx context.Context, end runs.Settlement) (err erro
 			return err
 		}
 	}
-	if end.Waiting, err = s.points(id, end.Waiting); err != nil {
+	if end.Waiting, err = s.questions(id, end.Waiting); err != nil {
 		return err
 	}
 	end.Children = slices.Clone(end.Children)

@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,8 +45,8 @@ func TestSeal_ShowsNothingOfARun(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte(secret)))
 	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Checkpoint: []byte(secret),
-		Waiting: []runs.Question{{ID: "q", Summary: secret, Info: []byte(`"` + secret + `"`), For: []string{"ana"}}}}))
-	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{Point: "q", Data: []byte(secret)}))
+		Waiting: []runs.Question{{ID: "q", Text: secret, Arguments: secret, URL: secret, Schema: []byte(`"` + secret + `"`), Info: []byte(`"` + secret + `"`), For: []string{"ana"}}}}))
+	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{To: "q", Data: []byte(secret)}))
 	records, err := plain.ReadRecords(t.Context(), "run")
 	require.NoError(t, err)
 	data, _, err := plain.Get(t.Context(), "run")
@@ -56,10 +57,16 @@ func TestSeal_ShowsNothingOfARun(t *testing.T) {
 	require.NoError(t, err)
 	answers, err := raw.Replies(t.Context())
 	require.NoError(t, err)
-	for _, shown := range append(records, data, info.Waiting[0].Info, []byte(info.Waiting[0].Summary), answers[0].Data) {
+	for _, shown := range append(records, data, info.Waiting[0].Info, answers[0].Data) {
 		require.NotContains(t, string(shown), secret)
 		require.NotEmpty(t, shown)
 	}
+	require.NotContains(t, fmt.Sprint(info.Waiting), secret)
+	opened, _, err := s.Inspect(t.Context(), "run")
+	require.NoError(t, err)
+	q := opened.Waiting[0]
+	require.Equal(t, []string{secret, secret, secret, `"` + secret + `"`, `"` + secret + `"`},
+		[]string{q.Text, q.Arguments, q.URL, string(q.Schema), string(q.Info)})
 	require.Equal(t, []string{"ana"}, info.Waiting[0].For)
 }
 
@@ -168,7 +175,7 @@ func TestSealWith_HashesIDs(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, exists)
 	require.Equal(t, "here", string(data))
-	require.NoError(t, s.Reply(t.Context(), hash, runs.Reply{Point: "q", Data: []byte("yes")}))
+	require.NoError(t, s.Reply(t.Context(), hash, runs.Reply{To: "q", Data: []byte("yes")}))
 	info, exists, err := s.Inspect(t.Context(), secret)
 	require.NoError(t, err)
 	require.True(t, exists)

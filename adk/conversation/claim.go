@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/internal/callorder"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -33,7 +34,7 @@ type Progress struct {
 
 // Wait says that the run of the turn was interrupted: what it has said since it was claimed is kept with the open turn,
 // with the questions that it waits for, for the process that resumes it. The claim ends with it.
-func (c *Claim) Wait(ctx context.Context, p Progress, questions ...Question) error {
+func (c *Claim) Wait(ctx context.Context, p Progress, questions ...runs.Question) error {
 	open := &OpenTurn{Turn: c.with(p), Key: uuid.NewString()}
 	open.Status, open.Questions = Waiting, questions
 	return c.conversation.store.SetOpen(ctx, c.conversation.id, c.conversation.branch, c.key, open)

@@ -101,7 +101,7 @@ func (t *watchedTurn) Options() any {
 // Wait implements turnwatch.Turn.
 func (t *watchedTurn) Wait(ctx context.Context, s turnwatch.Stretch) error {
 	info, _ := s.Interrupted.(*adk.InterruptInfo)
-	return t.Claim.Wait(ctx, t.progress(s), QuestionsOf(info)...)
+	return t.Claim.Wait(ctx, t.progress(s), adk.Questions(info)...)
 }
 
 // End implements turnwatch.Turn.

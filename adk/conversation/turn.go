@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/internal/serialization"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -52,7 +53,7 @@ type Turn struct {
 	// Entry is the agent that the turn began with, Agent the one that it was handed over to since. "" is the runner's.
 	Entry, Agent string
 	// Questions lists the questions that a turn waits for.
-	Questions []Question
+	Questions []runs.Question
 	// Covers is the last turn that a compaction stands for, or that a rewind goes back to.
 	Covers Position
 	// Usage is the usage of the models, summed up.
@@ -96,16 +97,15 @@ func (t *Turn) entries() (entries []adk.HistoryEntry) {
 
 func init() {
 	err := errors.Join(serialization.GenericRegister[Turn]("weft.conversation.turn"),
-		serialization.GenericRegister[Question]("weft.conversation.question"))
+		serialization.GenericRegister[runs.Question]("weft.conversation.question"))
 	if err != nil {
 		panic(err)
 	}
 }
 
-// EncodeTurn makes bytes of a turn for a store: all of its messages, with the data of their providers. What a question
-// was made with is left out if its type is not registered (schema.RegisterName).
+// EncodeTurn makes bytes of a turn for a store: all of its messages, with the data of their providers. The Info of a question
+// is kept as JSON.
 func EncodeTurn(t Turn) ([]byte, error) {
-	t.Questions = storable(t.Questions)
 	return new(serialization.InternalSerializer).Marshal(t)
 }
 

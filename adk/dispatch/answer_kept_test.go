@@ -91,7 +91,7 @@ func answerIsKept(t *testing.T, place, how string) {
 	o, err := d.Execute(t.Context(), "1")
 	require.NoError(t, err)
 	require.Equal(t, runs.Waiting, o.Status)
-	answer, err := adk.EncodeAnswer(o.Questions[0].ID, "yes")
+	answer, err := runs.EncodeReply(o.Questions[0].ID, "yes")
 	require.NoError(t, err)
 	require.NoError(t, d.Reply(t.Context(), "1", answer))
 	for i := range stops {
@@ -169,8 +169,8 @@ func TestAnswer_OfAQuestionWhoseRunWakesForSomethingElseIsUsed(t *testing.T) {
 			info, _, err := d.Inspect(t.Context(), "1")
 			require.NoError(t, err)
 			for _, q := range info.Waiting {
-				if q.Kind == adk.QuestionPlain {
-					answer, err := adk.EncodeAnswer(q.ID, "blue")
+				if q.Kind == runs.KindQuestion {
+					answer, err := runs.EncodeReply(q.ID, "blue")
 					require.NoError(t, err)
 					require.NoError(t, d.Reply(t.Context(), "1", answer))
 					answers++

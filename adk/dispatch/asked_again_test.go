@@ -78,8 +78,8 @@ func TestAsRun_WakesAParentThatWasResumedForSomethingElse(t *testing.T) {
 				time.Sleep(time.Hour + time.Minute)
 				o := waitFor(t, d, "1", runs.Waiting)
 				for _, p := range o.Questions {
-					if p.Kind == adk.QuestionPlain {
-						answer, err := adk.EncodeAnswer(p.ID, runs.JSONReply(`"yes"`))
+					if p.Kind == runs.KindQuestion {
+						answer, err := runs.EncodeReply(p.ID, runs.JSONReply(`"yes"`))
 						require.NoError(t, err)
 						require.NoError(t, d.Reply(t.Context(), "1", answer))
 					}

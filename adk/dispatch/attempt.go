@@ -339,9 +339,9 @@ func (d *TypedDispatcher[M]) answerParent(info runs.Info, s *runs.Settlement) {
 			answer.Err = err.Error()
 		}
 	}
-	encoded, err := adk.EncodeAnswer("", answer)
+	encoded, err := runs.EncodeReply("", answer)
 	if err != nil { // such as a message with an Extra of a type that is not registered
-		encoded, _ = adk.EncodeAnswer("", &ChildResult{Err: "the result of the run cannot be handed on: " + err.Error()})
+		encoded, _ = runs.EncodeReply("", &ChildResult{Err: "the result of the run cannot be handed on: " + err.Error()})
 	}
 	s.Answer = encoded.Data
 }

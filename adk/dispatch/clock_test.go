@@ -35,7 +35,7 @@ func clockIsOff(t *testing.T, off time.Duration) {
 		return "slept", dispatch.SleepFor(ctx, time.Hour)
 	})
 	asks := toolNamed(t, "ask", func(ctx context.Context) (string, error) {
-		if _, ok, _ := tool.GetResumeContext[*adk.AnswerExpired](ctx); ok {
+		if _, ok, _ := tool.GetResumeContext[*runs.Expired](ctx); ok {
 			return "nobody answers", nil
 		}
 		return "", tool.Interrupt(ctx, urgent{memory.Clock().Add(2 * time.Hour)})

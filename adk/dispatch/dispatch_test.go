@@ -149,13 +149,13 @@ func TestWork_ARunThatAsksNeedsNoWorker(t *testing.T) {
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		o := waitFor(t, d, "1", runs.Waiting)
-		require.Equal(t, "may I?", o.Questions[0].Summary)
+		require.Equal(t, "may I?", o.Questions[0].Text)
 		o, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Waiting, o.Status, "there is no answer")
 		stop()
 
-		answer, err := adk.EncodeAnswer(o.Questions[0].ID, "you may")
+		answer, err := runs.EncodeReply(o.Questions[0].ID, "you may")
 		require.NoError(t, err)
 		require.NoError(t, d.Reply(t.Context(), "1", answer))
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
@@ -172,7 +172,7 @@ func TestWork_AQuestionThatNobodyAnswersExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		agent := agentOf(t, "a", toolNamed(t, "ask", func(ctx context.Context) (string, error) {
-			if _, ok, _ := tool.GetResumeContext[*adk.AnswerExpired](ctx); ok {
+			if _, ok, _ := tool.GetResumeContext[*runs.Expired](ctx); ok {
 				return "nobody answers", nil
 			}
 			return "", tool.Interrupt(ctx, urgent{time.Now().Add(time.Hour)})
@@ -192,7 +192,7 @@ func TestWork_AQuestionThatNobodyAnswersExpires(t *testing.T) {
 // urgent is a question that expires.
 type urgent struct{ Until time.Time }
 
-func (u urgent) Asks() adk.Question { return adk.Question{Summary: "quick!", Expires: u.Until} }
+func (u urgent) Asks() runs.Question { return runs.Question{Text: "quick!", Expires: u.Until} }
 
 func init() { schema.RegisterName[urgent]("_weft_dispatch_test_urgent") }
 
@@ -630,7 +630,7 @@ func TestWork_ARunThatWasLostBeforeItsTurnBeganIsExecutedLater(t *testing.T) {
 // choosy is a question that takes one answer.
 type choosy struct{ Want string }
 
-func (c *choosy) CheckAnswer(answer any) error {
+func (c *choosy) CheckReply(answer any) error {
 	if answer != c.Want {
 		return fmt.Errorf("say %q", c.Want)
 	}
@@ -653,13 +653,13 @@ func TestAnswer_IsRefusedByTheQuestionBeforeItIsTaken(t *testing.T) {
 	o, err := d.Execute(t.Context(), "1")
 	require.NoError(t, err)
 	for _, bad := range []any{"no", nil, runs.JSONReply(`"no"`)} {
-		answer, err := adk.EncodeAnswer(o.Questions[0].ID, bad)
+		answer, err := runs.EncodeReply(o.Questions[0].ID, bad)
 		require.NoError(t, err)
 		err = d.Reply(t.Context(), "1", answer)
-		require.ErrorIs(t, err, adk.ErrAnswerRefused)
+		require.ErrorIs(t, err, runs.ErrRefused)
 		require.ErrorContains(t, err, `say "please"`)
 	}
-	answer, err := adk.EncodeAnswer(o.Questions[0].ID, "please")
+	answer, err := runs.EncodeReply(o.Questions[0].ID, "please")
 	require.NoError(t, err)
 	require.NoError(t, d.Reply(t.Context(), "1", answer))
 	o, err = d.Execute(t.Context(), "1")

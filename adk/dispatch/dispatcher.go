@@ -133,7 +133,7 @@ type Client[M adk.MessageType] interface {
 	Inspect(ctx context.Context, id string) (runs.Info, bool, error)
 	List(ctx context.Context, q runs.Query) iter.Seq2[runs.Info, error]
 	Wait(ctx context.Context, id string) (TypedResult[M], error)
-	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
+	Events(ctx context.Context, id string, after runs.Cursor) iter.Seq2[runlog.Event, error]
 }
 
 // Forker reads the steps of runs, and makes and continues forks of them. A [Client] may offer it. A
@@ -186,18 +186,18 @@ func (d *TypedDispatcher[M]) change() <-chan struct{} {
 	return d.changed
 }
 
-// Reply replies to questions of a run (see adk.EncodeAnswer): all of them or, with an error, none. When the run has what
-// it needs, it is due. An answer that the question refuses is an error that matches adk.ErrAnswerRefused (see
-// adk.Answerable), if this program registers the type of the question.
-func (d *TypedDispatcher[M]) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+// Reply replies to questions of a run, with replies that the methods of [runs.Question] make, or of a Value: all of them or,
+// with an error, none. When the run has what it needs, it is due. A reply that the question refuses is an error that matches
+// runs.ErrRefused (see runs.Checker), if this program registers the type of the question.
+func (d *TypedDispatcher[M]) Reply(ctx context.Context, id string, replies ...runs.Reply) error {
 	defer d.notify()
 	if err := notOwn(id); err != nil {
 		return err
 	}
-	if err := adk.CheckAnswers(ctx, d.store, id, answers...); err != nil {
+	if err := adk.CheckReplies(ctx, d.store, id, replies...); err != nil {
 		return err
 	}
-	return d.store.Reply(ctx, id, answers...)
+	return d.store.Reply(ctx, id, replies...)
 }
 
 // Stop stops a run, wherever it is executed, and with how.Children those that it waits for. It returns when the request

@@ -37,16 +37,16 @@ func (h *attempt[M]) endRecord(err error) {
 }
 
 // recordedStatus returns the status that the record of a stretch ends with, "" if the run continues by itself.
-func recordedStatus(s runs.Status) runlog.Status {
+func recordedStatus(s runs.Status) runs.Status {
 	switch s {
 	case runs.Done:
-		return runlog.Done
+		return runs.Done
 	case runs.Failed:
-		return runlog.Failed
+		return runs.Failed
 	case runs.Waiting:
-		return runlog.Interrupted
+		return runs.Waiting
 	case runs.Paused:
-		return runlog.Cancelled
+		return runs.Paused
 	}
 	return ""
 }
@@ -77,9 +77,9 @@ const (
 // the run, behind a runlog.RunEnd that is final. A run that waits, is paused or is taken over is followed. It needs
 // Config.Log. An error is the last item: the error of ctx, an error of a store, or runs.ErrNotFound.
 //
-// Every cursor is good, also the zero one and one of another life of the run: see [runlog.Cursor].
+// Every cursor is good, also the zero one and one of another life of the run: see [runs.Cursor].
 func (d *TypedDispatcher[M]) Events(
-	ctx context.Context, id string, after runlog.Cursor,
+	ctx context.Context, id string, after runs.Cursor,
 ) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		if d.conf.Log == nil {
@@ -97,7 +97,7 @@ func (d *TypedDispatcher[M]) Events(
 type eventReader[M adk.MessageType] struct {
 	d     *TypedDispatcher[M]
 	id    string
-	at    runlog.Cursor
+	at    runs.Cursor
 	yield func(runlog.Event, error) bool
 	// name is the ID under which the run is recorded: that which the store shows.
 	name string

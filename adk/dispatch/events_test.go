@@ -60,7 +60,7 @@ func logOf(t *testing.T, events runlog.Store) *runlog.Log {
 }
 
 // readAll reads the events of a run to its end.
-func readAll(t *testing.T, d *dispatch.Dispatcher, id string, after runlog.Cursor) (events []runlog.Event) {
+func readAll(t *testing.T, d *dispatch.Dispatcher, id string, after runs.Cursor) (events []runlog.Event) {
 	t.Helper()
 	for e, err := range d.Events(t.Context(), id, after) {
 		require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestEvents_AreReadByAProcessThatDoesNotExecuteTheRun(t *testing.T) {
 		require.NoError(t, err)
 		var got []runlog.Event
 		var text string
-		for e, err := range front.Events(t.Context(), "1", runlog.Cursor{}) {
+		for e, err := range front.Events(t.Context(), "1", runs.Cursor{}) {
 			require.NoError(t, err)
 			got = append(got, e)
 			if d, ok := e.Data.(*runlog.ModelDeltaData); ok && d.Kind == runlog.Text {
@@ -115,7 +115,7 @@ func TestEvents_AreReadByAProcessThatDoesNotExecuteTheRun(t *testing.T) {
 		require.Equal(t, []string{`assistant: I look [look#call_1 {}]`, "tool look#call_1: look worked",
 			"assistant: all is well"}, lines(got))
 		require.Equal(t, runlog.RunEnd, got[len(got)-1].Type)
-		require.Equal(t, runlog.Done, got[len(got)-1].Data.(*runlog.RunEndData).Status)
+		require.Equal(t, runs.Done, got[len(got)-1].Data.(*runlog.RunEndData).Status)
 
 		// A reader that comes later, from any cursor, has the same picture in the end.
 		for i, e := range got[:len(got)-1] {
@@ -123,7 +123,7 @@ func TestEvents_AreReadByAProcessThatDoesNotExecuteTheRun(t *testing.T) {
 			require.Equal(t, lines(got), lines(append(got[:i+1:i+1], rest...)), "behind %v", e.Cursor())
 		}
 		for _, text := range []string{"", "garbage", "ff.999999", "1.999", "0.1"} {
-			at, _ := runlog.ParseCursor(text)
+			at, _ := runs.ParseCursor(text)
 			require.Equal(t, lines(got), lines(readAll(t, front, "1", at)), "behind %q", text)
 		}
 		require.Empty(t, readAll(t, front, "1", got[len(got)-1].Cursor()))
@@ -158,7 +158,7 @@ func TestEvents_FollowATakeover(t *testing.T) {
 		defer stop()
 		var got []runlog.Event
 		var shown string // as a page shows it: what is being said
-		for e, err := range front.Events(t.Context(), "1", runlog.Cursor{}) {
+		for e, err := range front.Events(t.Context(), "1", runs.Cursor{}) {
 			require.NoError(t, err)
 			got = append(got, e)
 			switch d := e.Data.(type) {
@@ -212,22 +212,22 @@ func TestEvents_FollowARunThatWaits(t *testing.T) {
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		var got []runlog.Event
-		for e, err := range d.Events(t.Context(), "1", runlog.Cursor{}) {
+		for e, err := range d.Events(t.Context(), "1", runs.Cursor{}) {
 			require.NoError(t, err)
 			got = append(got, e)
-			if stop, ok := e.Data.(*runlog.InterruptData); ok {
-				require.Len(t, stop.Points, 1)
-				require.Equal(t, "may I?", stop.Points[0].Message)
-				require.Equal(t, "c0", stop.Points[0].Call)
+			if stop, ok := e.Data.(*runlog.WaitingData); ok {
+				require.Len(t, stop.Questions, 1)
+				require.Equal(t, "may I?", stop.Questions[0].Text)
+				require.Equal(t, "c0", stop.Questions[0].Call)
 				waitFor(t, d, "1", runs.Waiting)
-				answer, err := adk.EncodeAnswer(stop.Points[0].ID, "you may")
+				answer, err := runs.EncodeReply(stop.Questions[0].ID, "you may")
 				require.NoError(t, err)
 				require.NoError(t, d.Reply(t.Context(), "1", answer))
 			}
 		}
 		require.Equal(t, []runlog.Type{
-			"run.start", "agent.start", "model.start", "model.end", "tool.start", "tool.end", "interrupt", "agent.end", "run.end",
-			"run.start", "resume", "agent.start", "tool.start", "tool.end", "model.start", "model.end", "agent.end", "run.end",
+			"run.start", "agent.start", "model.start", "model.end", "tool.start", "tool.end", "waiting", "agent.end", "run.end",
+			"run.start", "replies", "agent.start", "tool.start", "tool.end", "model.start", "model.end", "agent.end", "run.end",
 		}, withoutSaved(typesOf(got)))
 		require.Equal(t, []string{`assistant: [ask#c0 {"request":"do it"}]`, "tool ask#c0: you may", "assistant: done: you may"}, lines(got))
 	})
@@ -259,18 +259,18 @@ func TestEvents_OfARunThatComesBackToAProcessAreOneSequence(t *testing.T) {
 			require.NoError(t, err)
 			synctest.Wait() // what it says is stored
 			for _, q := range o.Questions {
-				answer, err := adk.EncodeAnswer(q.ID, fmt.Sprint(stretch))
+				answer, err := runs.EncodeReply(q.ID, fmt.Sprint(stretch))
 				require.NoError(t, err)
 				require.NoError(t, d.Reply(t.Context(), "1", answer))
 			}
 		}
 		waitFor(t, processes[0], "1", runs.Done)
-		all := readAll(t, processes[0], "1", runlog.Cursor{})
+		all := readAll(t, processes[0], "1", runs.Cursor{})
 		for i, e := range all {
 			require.EqualValues(t, i+1, e.Seq, "%s", e.Type)
 		}
 		require.Len(t, lines(all), 9)
-		require.Equal(t, all, readAll(t, processes[1], "1", runlog.Cursor{}))
+		require.Equal(t, all, readAll(t, processes[1], "1", runs.Cursor{}))
 	})
 }
 
@@ -300,7 +300,7 @@ func TestEvents_AreTheMessagesThatCountWhereverTheStoreFails(t *testing.T) {
 			require.NoError(t, err)
 			_, stop := working(t, checkpointtest.Faulty(memory, plan), conf, dispatch.WorkerConfig{Slots: 1, SweepEvery: -1})
 			defer stop()
-			got := readAll(t, front, "1", runlog.Cursor{})
+			got := readAll(t, front, "1", runs.Cursor{})
 			require.Equal(t, []string{`assistant: [work#c0 {"request":"do it"}]`, "tool work#c0: worked",
 				`assistant: [rest#c1 {"request":"do it"}]`, "tool rest#c1: rested", "assistant: done: rested"}, lines(got),
 				"fault at call %d, %v: %v", at, what.Load(), typesOf(got))
@@ -359,7 +359,7 @@ func TestEvents_OfASlowStoreDelayNoRun(t *testing.T) {
 				return
 			}
 			require.NoError(t, log.Close(t.Context()))
-			got := readAll(t, dispatch.New(store, dispatch.Config{Log: logOf(t, events)}), "1", runlog.Cursor{})
+			got := readAll(t, dispatch.New(store, dispatch.Config{Log: logOf(t, events)}), "1", runs.Cursor{})
 			require.Equal(t, []string{"assistant: " + o.Message.Content}, lines(got))
 			require.Less(t, len(got), 100, "deltas are joined")
 		})
@@ -377,14 +377,14 @@ func TestEvents_OfARunThatWasNotRecordedEndWithIt(t *testing.T) {
 		_, err = d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		front := dispatch.New(store, dispatch.Config{Log: logOf(t, runlog.NewMemoryStore())})
-		got := readAll(t, front, "1", runlog.Cursor{Token: 1, Seq: 4})
+		got := readAll(t, front, "1", runs.Cursor{Token: 1, Seq: 4})
 		require.Equal(t, []runlog.Type{runlog.Snapshot, runlog.RunEnd}, typesOf(got))
 		require.Equal(t, []string{"assistant: done: "}, lines(got))
 
-		for e, err := range front.Events(t.Context(), "nobody", runlog.Cursor{}) {
+		for e, err := range front.Events(t.Context(), "nobody", runs.Cursor{}) {
 			require.ErrorIs(t, err, runs.ErrNotFound, "%v", e)
 		}
-		for _, err := range d.Events(t.Context(), "1", runlog.Cursor{}) {
+		for _, err := range d.Events(t.Context(), "1", runs.Cursor{}) {
 			require.ErrorContains(t, err, "set Config.Log")
 		}
 	})
@@ -416,7 +416,7 @@ func TestEvents_OfAStoreThatHashesIDs(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		require.NotEmpty(t, lines(readAll(t, d, "customer 17", runlog.Cursor{})))
+		require.NotEmpty(t, lines(readAll(t, d, "customer 17", runs.Cursor{})))
 		for info, err := range plain.List(t.Context(), runs.Query{}) {
 			require.NoError(t, err)
 			require.Regexp(t, "^~", info.ID)

@@ -316,14 +316,14 @@ func (d *TypedDispatcher[M]) answerEnded(ctx context.Context, h *attempt[M]) {
 		return
 	}
 	for _, p := range s.Waiting {
-		if p.Kind != adk.QuestionRun {
+		if p.Kind != runs.KindRun {
 			continue
 		}
 		outcome, err := d.endedChild(ctx, p)
 		if err != nil || outcome == nil {
 			continue
 		}
-		if answer, err := adk.EncodeAnswer(p.ID, outcome); err == nil {
+		if answer, err := runs.EncodeReply(p.ID, outcome); err == nil {
 			_ = d.store.Reply(ctx, h.info.ID, answer)
 		}
 	}

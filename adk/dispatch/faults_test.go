@@ -81,8 +81,8 @@ func faultAt(t *testing.T, fault checkpointtest.Fault, at int) (calls int) {
 				break
 			}
 			for _, q := range o.Questions {
-				if q.Kind == adk.QuestionPlain && !q.Answered {
-					answer, err := adk.EncodeAnswer(q.ID, "you may")
+				if q.Kind == runs.KindQuestion && !q.Answered {
+					answer, err := runs.EncodeReply(q.ID, "you may")
 					require.NoError(t, err)
 					require.NoError(t, outside.Reply(t.Context(), "1", answer))
 				}

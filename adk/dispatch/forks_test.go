@@ -52,7 +52,7 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 		o := waitFor(t, d, "2", runs.Done)
 		require.Equal(t, "done: edited", o.Message.Content)
 		require.Equal(t, 1, calls)
-		for e, err := range d.Events(t.Context(), "2", runlog.Cursor{}) {
+		for e, err := range d.Events(t.Context(), "2", runs.Cursor{}) {
 			require.NoError(t, err)
 			start, ok := e.Data.(*runlog.RunStartData)
 			require.True(t, ok)

@@ -92,7 +92,7 @@ func (d *TypedDispatcher[M]) sweepEvents(ctx context.Context, keep time.Duration
 	limited, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
 	_, err = d.conf.Log.SweepFunc(limited, keep, func(log runlog.Info) (bool, error) {
-		if log.End.IsFinal() {
+		if log.End.HasEnded() {
 			return true, nil
 		}
 		if time.Since(log.Updated) < keepStray {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
@@ -73,7 +72,7 @@ func TestWork_KeepsAnswersOfTypesThatItDoesNotKnow(t *testing.T) {
 		o, err := d.Execute(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, runs.Waiting, o.Status)
-		answer, err := adk.EncodeAnswer(o.Questions[0].ID, urgent{Until: time.Now()})
+		answer, err := runs.EncodeReply(o.Questions[0].ID, urgent{Until: time.Now()})
 		require.NoError(t, err)
 		answer.Data = bytes.ReplaceAll(answer.Data, []byte("_weft_dispatch_test_urgent"), []byte("type_of_others"))
 		require.NoError(t, d.Reply(t.Context(), "1", answer))

@@ -156,7 +156,7 @@ func changed(t *testing.T, kind, other string, now []string, dies bool, fails st
 	} else {
 		require.NoError(t, err)
 		require.Len(t, o.Questions, 1)
-		answer, err := adk.EncodeAnswer(o.Questions[0].ID, "yes")
+		answer, err := runs.EncodeReply(o.Questions[0].ID, "yes")
 		require.NoError(t, err)
 		require.NoError(t, d.Reply(t.Context(), "1", answer))
 	}

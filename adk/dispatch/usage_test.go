@@ -95,7 +95,7 @@ func TestUsage_IsThatOfAllStretches(t *testing.T) {
 				conf.Log = logOf(t, nil)
 				d, stop = working(t, store, conf, dispatch.WorkerConfig{})
 				defer stop()
-				said, err := adk.EncodeAnswer(o.Questions[0].ID, "you may")
+				said, err := runs.EncodeReply(o.Questions[0].ID, "you may")
 				require.NoError(t, err)
 				require.NoError(t, d.Reply(t.Context(), "1", said))
 				waitFor(t, d, "1", runs.Done)

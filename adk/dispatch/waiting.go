@@ -30,8 +30,8 @@ const (
 type Sleep struct{ Until time.Time }
 
 // Asks lists it as a timer.
-func (s *Sleep) Asks() adk.Question {
-	return adk.Question{Kind: adk.QuestionTimer, Summary: "sleeps until " + s.Until.UTC().Format(time.RFC3339), Expires: s.Until}
+func (s *Sleep) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindTimer, Text: "sleeps until " + s.Until.UTC().Format(time.RFC3339), Expires: s.Until}
 }
 
 // SleepFor has the tool call of ctx wait without a worker, for days if need be. Called by a tool, whose error its
@@ -65,8 +65,8 @@ type TypedChildRun[M adk.MessageType] struct{ Job TypedJob[M] }
 type ChildRun = TypedChildRun[*schema.Message]
 
 // Asks lists it as a run.
-func (c *TypedChildRun[M]) Asks() adk.Question {
-	return adk.Question{Kind: adk.QuestionRun, Summary: "waits for a run of agent " + c.Job.Agent}
+func (c *TypedChildRun[M]) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindRun, Text: "waits for a run of agent " + c.Job.Agent}
 }
 
 // MarshalJSON leaves the messages out.
@@ -235,7 +235,7 @@ func (d *TypedDispatcher[M]) dueTargets(
 	for _, p := range info.Waiting {
 		switch over := !p.Expires.IsZero() && !now.Before(p.Expires); {
 		case p.Answered:
-		case p.Kind == adk.QuestionRun:
+		case p.Kind == runs.KindRun:
 			outcome, err := d.endedChild(ctx, p)
 			if err != nil {
 				return nil, err
@@ -243,10 +243,10 @@ func (d *TypedDispatcher[M]) dueTargets(
 			if outcome != nil {
 				targets[p.ID] = outcome
 			}
-		case over && p.Kind == adk.QuestionTimer:
+		case over && p.Kind == runs.KindTimer:
 			targets[p.ID] = nil
 		case over:
-			targets[p.ID] = &adk.AnswerExpired{Expired: p.Expires}
+			targets[p.ID] = &runs.Expired{Expired: p.Expires}
 		}
 	}
 	return targets, nil
@@ -256,7 +256,7 @@ func (d *TypedDispatcher[M]) dueTargets(
 func (h *attempt[M]) waitedFor(id string) bool {
 	return slices.ContainsFunc(h.info.Waiting, func(p runs.Question) bool {
 		var child childInfo
-		return p.Kind == adk.QuestionRun && json.Unmarshal(p.Info, &child) == nil && child.Run == id
+		return p.Kind == runs.KindRun && json.Unmarshal(p.Info, &child) == nil && child.Run == id
 	})
 }
 
@@ -292,7 +292,7 @@ func nextLook(info runs.Info, now time.Time) (at time.Time) {
 	for _, p := range info.Waiting {
 		switch {
 		case p.Answered:
-		case p.Kind == adk.QuestionRun:
+		case p.Kind == runs.KindRun:
 			at = earlier(at, now.Add(max(lookAtChildren, now.Sub(p.Since)/4)))
 		case !p.Expires.IsZero():
 			at = earlier(at, p.Expires)

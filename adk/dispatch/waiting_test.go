@@ -13,9 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
@@ -36,7 +39,7 @@ func TestSleepFor_NeedsNoWorker(t *testing.T) {
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
 		o := waitFor(t, d, "1", runs.Waiting)
-		require.Equal(t, adk.QuestionTimer, o.Questions[0].Kind)
+		require.Equal(t, runs.KindTimer, o.Questions[0].Kind)
 		stop()
 		time.Sleep(71 * time.Hour)
 		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
@@ -71,7 +74,7 @@ func TestAsRun_TheCallIsARunOfItsOwn(t *testing.T) {
 		info, _, err := store.Inspect(t.Context(), "parent")
 		require.NoError(t, err)
 		require.Equal(t, runs.Waiting, info.Status)
-		require.Equal(t, adk.QuestionRun, info.Waiting[0].Kind)
+		require.Equal(t, runs.KindRun, info.Waiting[0].Kind)
 		children := 0
 		for c, err := range d.List(t.Context(), runs.Query{Parent: "parent"}) {
 			require.NoError(t, err)
@@ -229,4 +232,49 @@ func TestNewWebhook_IsAnsweredByWhoeverHasTheToken(t *testing.T) {
 		require.Equal(t, "done: it is there", waitFor(t, d, "1", runs.Done).Message.Content)
 		require.ErrorIs(t, d.ReplyWebhook(t.Context(), good, []byte(`{"Text":"again"}`)), runs.ErrNotWaiting)
 	})
+}
+
+// A question out of a store, in a process that has not asked it, has what was asked, and is decided by its methods.
+func TestReply_DecidesAQuestionOutOfTheStore(t *testing.T) {
+	for name, c := range map[string]struct {
+		decide func(runs.Question) runs.Reply
+		want   string
+	}{
+		"approve": {runs.Question.Approve, `{"n":1}`},
+		"edit":    {func(q runs.Question) runs.Reply { return q.Edit(`{"n":2}`) }, `{"n":2}`},
+		"reject":  {func(q runs.Question) runs.Reply { return q.Reject("too much") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pay := adktest.NewTool("pay", adktest.Says("paid"))
+			store := checkpoint.Seal(checkpoint.NewMemoryStore(), checkpoint.OneKey("1", make([]byte, 32)))
+			guard, err := approval.New(t.Context(), &approval.Config{Tools: []string{"pay"}})
+			require.NoError(t, err)
+			agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "d",
+				Model:       adktest.NewModel(t, adktest.Calls(adktest.Call("pay", `{"n":1}`)), adktest.Says("done")),
+				ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{pay}}},
+				Handlers:    []adk.ChatModelAgentMiddleware{guard}})
+			require.NoError(t, err)
+			d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.RunnerOf(agent)}})
+			_, err = d.Submit(t.Context(), dispatch.Job{ID: "1", Agent: "desk", Messages: []*schema.Message{schema.UserMessage("pay")}})
+			require.NoError(t, err)
+			_, err = d.Execute(t.Context(), "1")
+			require.NoError(t, err)
+
+			info, _, err := dispatch.New(store, dispatch.Config{}).Inspect(t.Context(), "1")
+			require.NoError(t, err)
+			q := info.Waiting[0]
+			require.Equal(t, []string{"desk", "pay", "call_1", `{"n":1}`, `May pay run with {"n":1}?`},
+				[]string{q.Agent, q.Tool, q.Call, q.Arguments, q.Text})
+			require.IsType(t, new(approval.Request), q.Value())
+			require.NoError(t, d.Reply(t.Context(), "1", c.decide(q)))
+			o, err := d.Execute(t.Context(), "1")
+			require.NoError(t, err)
+			require.Equal(t, runs.Done, o.Status)
+			var paid []string
+			for _, call := range pay.Calls() {
+				paid = append(paid, call.Arguments)
+			}
+			require.Equal(t, c.want, strings.Join(paid, " "))
+		})
+	}
 }

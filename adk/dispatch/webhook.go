@@ -18,13 +18,13 @@ import (
 type Webhook struct {
 	// Token names the question, and proves that its holder was given it.
 	Token string `json:"token"`
-	// Expires is the time from which the answer is an adk.AnswerExpired. The zero time is never.
+	// Expires is the time from which the answer is an runs.Expired. The zero time is never.
 	Expires time.Time `json:"expires,omitzero"`
 }
 
 // Asks lists it as a webhook.
-func (w *Webhook) Asks() adk.Question {
-	return adk.Question{Kind: adk.QuestionWebhook, Summary: "waits for another program", Expires: w.Expires}
+func (w *Webhook) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindWebhook, Text: "waits for another program", Expires: w.Expires}
 }
 
 // stretchKey asks a context for the stretchContext.
@@ -110,8 +110,8 @@ func (d *TypedDispatcher[M]) WebhookReply(
 	}
 	for _, p := range info.Waiting {
 		var w Webhook
-		if p.Kind == adk.QuestionWebhook && json.Unmarshal(p.Info, &w) == nil && hmac.Equal([]byte(w.Token), []byte(token)) {
-			encoded, err = adk.EncodeAnswer(p.ID, runs.JSONReply(answer))
+		if p.Kind == runs.KindWebhook && json.Unmarshal(p.Info, &w) == nil && hmac.Equal([]byte(w.Token), []byte(token)) {
+			encoded, err = runs.EncodeReply(p.ID, runs.JSONReply(answer))
 			encoded.By = "webhook"
 			return id, encoded, err
 		}

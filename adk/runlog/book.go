@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // limits bound a book.
@@ -22,7 +24,7 @@ type book struct {
 	limit limits
 	// stored tracks how far the writers came that have ended. owner is who records the run, the last one of several. The
 	// mutex of the log guards them.
-	stored Cursor
+	stored runs.Cursor
 	owner  *recorder
 
 	mu sync.Mutex // guards the fields below
@@ -90,7 +92,7 @@ type pieceWriter struct {
 // Data. Unless it fails, end must be called.
 func (b *book) beginPieces(now time.Time, event *Event, seq uint64) (w pieceWriter, err error) {
 	b.mu.Lock()
-	if last := b.lastLocked(); last.Compare(Cursor{event.Token, seq}) >= 0 {
+	if last := b.lastLocked(); last.Compare(runs.Cursor{event.Token, seq}) >= 0 {
 		b.mu.Unlock()
 		return w, ErrOvertaken
 	}
@@ -138,11 +140,11 @@ func (b *book) addLocked(e entry) {
 	b.entries.add(e)
 }
 
-func (b *book) lastLocked() Cursor {
+func (b *book) lastLocked() runs.Cursor {
 	if last := b.entries.last(); last != nil {
 		return last.end()
 	}
-	return Cursor{}
+	return runs.Cursor{}
 }
 
 func (b *book) wakeLocked() {
@@ -208,21 +210,21 @@ func (b *book) shrink() {
 // isKept reports whether events of a type are needed for the conversation, and for its status.
 func isKept(t Type) bool {
 	switch t {
-	case RunStart, RunEnd, AgentStart, ModelEnd, ToolEnd, Said, Interrupt, Resume, Action, Custom, Restarted, Snapshot:
+	case RunStart, RunEnd, AgentStart, ModelEnd, ToolEnd, Said, Waiting, Replied, Action, Custom, Restarted, Snapshot:
 		return true
 	}
 	return false
 }
 
 // read returns up to some events behind a position, and whether the book is written.
-func (b *book) read(after Cursor, most int) ([]Event, bookEnd) {
+func (b *book) read(after runs.Cursor, most int) ([]Event, bookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.entries.read(after, most), b.closed
 }
 
 // state reports whether there is something behind a position, and whether the book is written.
-func (b *book) state(after Cursor) (more bool, closed bookEnd) {
+func (b *book) state(after runs.Cursor) (more bool, closed bookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lastLocked().Compare(after) > 0, b.closed
@@ -232,7 +234,7 @@ func (b *book) state(after Cursor) (more bool, closed bookEnd) {
 const readSize = 64
 
 // all yields what is behind a position.
-func (b *book) all(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
+func (b *book) all(ctx context.Context, after runs.Cursor) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
 			if err := ctx.Err(); err != nil {
@@ -254,7 +256,7 @@ func (b *book) all(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
 }
 
 // wait blocks until there is something behind a position, or the book is no longer in one of the given states.
-func (b *book) wait(ctx context.Context, after Cursor, while ...bookEnd) error {
+func (b *book) wait(ctx context.Context, after runs.Cursor, while ...bookEnd) error {
 	for {
 		b.mu.Lock()
 		if b.lastLocked().Compare(after) > 0 || !slices.Contains(while, b.closed) {
@@ -275,7 +277,7 @@ func (b *book) wait(ctx context.Context, after Cursor, while ...bookEnd) error {
 }
 
 // continues reports whether the book is written and has what is behind a position.
-func (b *book) continues(at Cursor) bool {
+func (b *book) continues(at runs.Cursor) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.closed == bookWritten && b.count > 0 && b.entries.at(0).Seq <= at.Seq+1

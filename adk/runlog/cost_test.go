@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -162,7 +163,7 @@ func watched(t *testing.T, many int) (bytes, goroutines int64, took time.Duratio
 	for i := range readers {
 		all.Go(func() {
 			n := 0
-			for _, err := range log.Events(t.Context(), fmt.Sprint("run", i%many), runlog.Cursor{}) {
+			for _, err := range log.Events(t.Context(), fmt.Sprint("run", i%many), runs.Cursor{}) {
 				if err != nil {
 					t.Error(err)
 				}

@@ -33,28 +33,14 @@ type Fork struct {
 	Step int    `json:"step"`
 }
 
-// Status says how a stretch of a run ended.
-type Status string
-
-// The values of a [Status]. A run that was interrupted or cancelled may continue; the others have ended.
-const (
-	Done        Status = "done"
-	Failed      Status = "failed"
-	Interrupted Status = "interrupted"
-	Cancelled   Status = "cancelled"
-)
-
-// IsFinal reports whether nothing comes after it.
-func (s Status) IsFinal() bool { return s == Done || s == Failed }
-
 // RunEndData is the end of a stretch of a run, with what the stretch has used. [Recorder.Usage] has what the run has.
 type RunEndData struct {
-	Status     Status     `json:"status"`
-	Error      *Err       `json:"error,omitempty"`
-	Usage      runs.Usage `json:"usage"`
-	Cost       *Cost      `json:"cost,omitempty"`
-	ModelCalls int        `json:"model_calls"`
-	ToolCalls  int        `json:"tool_calls"`
+	Status     runs.Status `json:"status"`
+	Error      *Err        `json:"error,omitempty"`
+	Usage      runs.Usage  `json:"usage"`
+	Cost       *Cost       `json:"cost,omitempty"`
+	ModelCalls int         `json:"model_calls"`
+	ToolCalls  int         `json:"tool_calls"`
 }
 
 // Cost is an amount of money, decimal, and its currency.
@@ -198,43 +184,13 @@ type MessageData struct {
 }
 
 // InterruptData lists the questions that a run waits for.
-type InterruptData struct {
-	Points []Point `json:"points"`
-}
-
-// PointKind names the kind of answer that a [Point] asks for.
-type PointKind string
-
-// The kinds of points.
-const (
-	Approval       PointKind = "approval"
-	OutcomeUnknown PointKind = "outcome_unknown"
-	InputNeeded    PointKind = "input"
-	OpenURL        PointKind = "url"
-	ClientTool     PointKind = "client_tool"
-	Other          PointKind = "other"
-)
-
-// Point is a question that a run waits for.
-type Point struct {
-	ID      string          `json:"id"`
-	Address string          `json:"address"`
-	Agent   string          `json:"agent"`
-	Tool    string          `json:"tool,omitempty"`
-	Call    string          `json:"call,omitempty"`
-	Kind    PointKind       `json:"kind"`
-	Message string          `json:"message,omitempty"`
-	Schema  json.RawMessage `json:"schema,omitempty"`
-	Info    json.RawMessage `json:"info"`
-	// InfoType is the Go type of the Info.
-	InfoType string `json:"info_type"`
-	// Expires is in microseconds since 1970.
-	Expires int64 `json:"expires,omitempty"`
+type WaitingData struct {
+	Questions []runs.Question `json:"questions"`
 }
 
 // ResumeData is the answers that a run continues with, by the IDs of their points.
-type ResumeData struct {
-	Answers map[string]json.RawMessage `json:"answers"`
+type RepliesData struct {
+	Replies map[string]json.RawMessage `json:"replies"`
 }
 
 // ActionKind names an action that an agent asks of the runtime.
@@ -287,8 +243,8 @@ type RestartedData struct {
 // is not there any more: it replaces whatever the reader has.
 type SnapshotData struct {
 	Messages []Message `json:"messages"`
-	// Points are the questions that the run waits for.
-	Points []Point `json:"points,omitempty"`
+	// Questions are the questions that the run waits for.
+	Questions []runs.Question `json:"questions,omitempty"`
 }
 
 // DroppedData says which events are not there any more. None of them has a message of its own.

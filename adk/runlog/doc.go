@@ -9,7 +9,7 @@
 //
 // and any number of readers follow it, each at its own pace:
 //
-//	for e, err := range log.Events(ctx, "r-1", runlog.Cursor{}) {
+//	for e, err := range log.Events(ctx, "r-1", runs.Cursor{}) {
 //		…
 //		fmt.Printf("id: %s\ndata: %s\n\n", e.Cursor(), encoded)
 //	}

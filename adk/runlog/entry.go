@@ -1,6 +1,10 @@
 package runlog
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/weftgo/weft/runs"
+)
 
 // entry is an event in memory, or pieces of one answer that follow each other. Most events of most runs are such pieces:
 // only their differences are kept, and readers are given them as events.
@@ -23,7 +27,7 @@ const pieceSize = 24
 func (e *entry) count() int { return max(1, len(e.pieces)) }
 
 // end is the position of the last event.
-func (e *entry) end() Cursor { return Cursor{e.Token, e.Seq + uint64(e.count()) - 1} }
+func (e *entry) end() runs.Cursor { return runs.Cursor{e.Token, e.Seq + uint64(e.count()) - 1} }
 
 // size estimates the memory in bytes.
 func (e *entry) size() int {
@@ -89,7 +93,7 @@ func (s *entries) extend(first *Event, seq uint64, of *ModelDeltaData) (e *entry
 	last := s.last()
 	if len(s.slab) == cap(s.slab) {
 		s.slab = make([]piece, 0, min(slabSize, max(8, 4*cap(s.slab))))
-	} else if last != nil && last.pieces != nil && last.Data == any(of) && last.end() == (Cursor{first.Token, seq - 1}) {
+	} else if last != nil && last.pieces != nil && last.Data == any(of) && last.end() == (runs.Cursor{first.Token, seq - 1}) {
 		return last, false
 	}
 	n := len(s.slab)
@@ -100,7 +104,7 @@ func (s *entries) extend(first *Event, seq uint64, of *ModelDeltaData) (e *entry
 }
 
 // read makes the events behind a position, up to some.
-func (s *entries) read(after Cursor, most int) []Event {
+func (s *entries) read(after runs.Cursor, most int) []Event {
 	from := sort.Search(s.n, func(i int) bool { return s.at(i).end().Compare(after) > 0 })
 	if from == s.n || most <= 0 {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/runs"
 )
 
 // Version is the version of the format of events, their member v.
@@ -30,8 +31,8 @@ const (
 	NodeStart  Type = "node.start"  // *NodeStartData
 	NodeEnd    Type = "node.end"    // *NodeEndData
 	Said       Type = "message"     // *MessageData
-	Interrupt  Type = "interrupt"   // *InterruptData
-	Resume     Type = "resume"      // *ResumeData
+	Waiting    Type = "waiting"     // *WaitingData
+	Replied    Type = "replies"     // *RepliesData
 	Action     Type = "action"      // *ActionData
 	Progress   Type = "progress"    // *ProgressData
 	Custom     Type = "custom"      // *CustomData
@@ -74,7 +75,7 @@ type Event struct {
 }
 
 // Cursor is the position of the event.
-func (e *Event) Cursor() Cursor { return Cursor{e.Token, e.Seq} }
+func (e *Event) Cursor() runs.Cursor { return runs.Cursor{e.Token, e.Seq} }
 
 // dataTypes are the types of Data by the type of event.
 var dataTypes = map[Type]reflect.Type{
@@ -91,8 +92,8 @@ var dataTypes = map[Type]reflect.Type{
 	NodeStart:  reflect.TypeFor[NodeStartData](),
 	NodeEnd:    reflect.TypeFor[NodeEndData](),
 	Said:       reflect.TypeFor[MessageData](),
-	Interrupt:  reflect.TypeFor[InterruptData](),
-	Resume:     reflect.TypeFor[ResumeData](),
+	Waiting:    reflect.TypeFor[WaitingData](),
+	Replied:    reflect.TypeFor[RepliesData](),
 	Action:     reflect.TypeFor[ActionData](),
 	Progress:   reflect.TypeFor[ProgressData](),
 	Custom:     reflect.TypeFor[CustomData](),

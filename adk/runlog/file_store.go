@@ -20,6 +20,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/osfile"
+	"github.com/weftgo/weft/runs"
 )
 
 // FileStore keeps events in a directory, one file of JSON lines for each run. Several processes of one machine may share it,
@@ -152,7 +153,7 @@ func appendFile(f *os.File, events []Event) error {
 			return err
 		}
 		lines.Write(append(line, '\n'))
-		durable = durable || e.Type == Interrupt || e.Type == RunEnd
+		durable = durable || e.Type == Waiting || e.Type == RunEnd
 	}
 	if lines.Len() == 0 {
 		return nil
@@ -211,20 +212,20 @@ type position struct {
 	Seq   uint64 `json:"seq"`
 }
 
-func cursorIn(line []byte) Cursor {
+func cursorIn(line []byte) runs.Cursor {
 	var p position
 	if json.Unmarshal(line, &p) != nil {
-		return Cursor{}
+		return runs.Cursor{}
 	}
 	if p.Token == "" {
 		p.Token = "0"
 	}
-	c, _ := ParseCursor(fmt.Sprintf("%s.%d", p.Token, p.Seq))
+	c, _ := runs.ParseCursor(fmt.Sprintf("%s.%d", p.Token, p.Seq))
 	return c
 }
 
 // startOf is a place in a file at or before the first event behind a cursor, not far from it.
-func startOf(f *os.File, size int64, after Cursor) (int64, error) {
+func startOf(f *os.File, size int64, after runs.Cursor) (int64, error) {
 	low, high := int64(0), size // low is the beginning of a line at or before the place
 	for high-low > 64<<10 {
 		middle := (low + high) / 2
@@ -252,7 +253,7 @@ func startOf(f *os.File, size int64, after Cursor) (int64, error) {
 }
 
 // Read yields events.
-func (s *FileStore) Read(ctx context.Context, run string, after Cursor) iter.Seq2[Event, error] {
+func (s *FileStore) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := s.read(ctx, run, after, yield); err != nil {
 			yield(Event{}, failed("read", run, err))
@@ -260,7 +261,7 @@ func (s *FileStore) Read(ctx context.Context, run string, after Cursor) iter.Seq
 	}
 }
 
-func (s *FileStore) read(ctx context.Context, run string, after Cursor, yield func(Event, error) bool) error {
+func (s *FileStore) read(ctx context.Context, run string, after runs.Cursor, yield func(Event, error) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -312,7 +313,7 @@ func (s *FileStore) read(ctx context.Context, run string, after Cursor, yield fu
 }
 
 // Wait blocks until there is an event behind the cursor.
-func (s *FileStore) Wait(ctx context.Context, run string, after Cursor) error {
+func (s *FileStore) Wait(ctx context.Context, run string, after runs.Cursor) error {
 	for {
 		changed, leave := s.keys.Watch(run)
 		info, _, err := s.Inspect(ctx, run)

@@ -3,13 +3,15 @@ package runlog
 import (
 	"context"
 	"iter"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // source is followed by a reader: a book or a store.
 type source interface {
-	read(ctx context.Context, after Cursor) iter.Seq2[Event, error]
+	read(ctx context.Context, after runs.Cursor) iter.Seq2[Event, error]
 	// wait blocks until there may be something behind the cursor, or more is false: the events come from another source now.
-	wait(ctx context.Context, after Cursor) (more bool, err error)
+	wait(ctx context.Context, after runs.Cursor) (more bool, err error)
 	info(ctx context.Context) (Info, bool, error)
 }
 
@@ -17,14 +19,14 @@ type source interface {
 type storeSource struct {
 	store  Store
 	run    string
-	isHere func(at Cursor) bool
+	isHere func(at runs.Cursor) bool
 }
 
-func (s storeSource) read(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
+func (s storeSource) read(ctx context.Context, after runs.Cursor) iter.Seq2[Event, error] {
 	return s.store.Read(ctx, s.run, after)
 }
 
-func (s storeSource) wait(ctx context.Context, after Cursor) (bool, error) {
+func (s storeSource) wait(ctx context.Context, after runs.Cursor) (bool, error) {
 	if s.isHere(after) {
 		return false, nil
 	}
@@ -41,11 +43,11 @@ type bookSource struct {
 	rests bool
 }
 
-func (s bookSource) read(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
+func (s bookSource) read(ctx context.Context, after runs.Cursor) iter.Seq2[Event, error] {
 	return s.book.all(ctx, after)
 }
 
-func (s bookSource) wait(ctx context.Context, after Cursor) (bool, error) {
+func (s bookSource) wait(ctx context.Context, after runs.Cursor) (bool, error) {
 	while := []bookEnd{bookWritten, bookResting}
 	if s.rests {
 		while = while[:1]
@@ -66,7 +68,7 @@ func (s bookSource) info(context.Context) (Info, bool, error) {
 type follower struct {
 	// next chooses where to read, nil if there is nothing to read any more.
 	next  func() source
-	at    Cursor
+	at    runs.Cursor
 	yield func(Event, error) bool
 }
 
@@ -95,12 +97,12 @@ func (f *follower) follow(ctx context.Context) {
 func (f *follower) begin(ctx context.Context, src source) (over bool, err error) {
 	info, exists, err := src.info(ctx)
 	if err != nil || !exists {
-		f.at = Cursor{} // of a run that is not there no cursor can be right
+		f.at = runs.Cursor{} // of a run that is not there no cursor can be right
 		return false, err
 	}
 	switch {
 	case f.at == info.Last:
-		return info.End.IsFinal(), nil
+		return info.End.HasEnded(), nil
 	case f.at.Compare(info.Last) > 0, f.at.Seq+1 < info.First.Seq:
 		return f.snapshot(ctx, src, info)
 	}
@@ -111,7 +113,7 @@ func (f *follower) begin(ctx context.Context, src source) (over bool, err error)
 func (f *follower) snapshot(ctx context.Context, src source, info Info) (over bool, err error) {
 	fold := folding{}
 	var last Event
-	for e, err := range src.read(ctx, Cursor{}) {
+	for e, err := range src.read(ctx, runs.Cursor{}) {
 		if err != nil {
 			return false, err
 		}
@@ -120,7 +122,7 @@ func (f *follower) snapshot(ctx context.Context, src source, info Info) (over bo
 	}
 	f.at = last.Cursor()
 	s := Event{V: Version, Run: info.Run, Seq: last.Seq, Token: last.Token, T: last.T, Type: Snapshot, Data: fold.snapshot()}
-	if !endOf(&last).IsFinal() {
+	if !endOf(&last).HasEnded() {
 		return !f.yield(s, nil), nil
 	}
 	s.Seq-- // who comes back behind it gets the end
@@ -131,7 +133,7 @@ func (f *follower) snapshot(ctx context.Context, src source, info Info) (over bo
 // drain yields from one source. It returns false if the reader is done.
 func (f *follower) drain(ctx context.Context, src source) bool {
 	for {
-		var end Status
+		var end runs.Status
 		for e, err := range src.read(ctx, f.at) {
 			if err != nil {
 				f.yield(Event{}, err)
@@ -142,7 +144,7 @@ func (f *follower) drain(ctx context.Context, src source) bool {
 			}
 			f.at, end = e.Cursor(), endOf(&e)
 		}
-		if end.IsFinal() {
+		if end.HasEnded() {
 			return false
 		}
 		more, err := src.wait(ctx, f.at)

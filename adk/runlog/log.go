@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // Policy selects the parts of events that are stored.
@@ -143,7 +145,7 @@ func (l *Log) Close(ctx context.Context) error {
 // What is not there any more is announced by a [Dropped] event, or replaced by a [Snapshot]: see [Cursor].
 //
 // Any number of readers may read a run, each at its own pace. No run waits for them.
-func (l *Log) Events(ctx context.Context, run string, after Cursor) iter.Seq2[Event, error] {
+func (l *Log) Events(ctx context.Context, run string, after runs.Cursor) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if l.conf.Store == nil && l.awaitBook(ctx, run) == nil {
 			if ctx.Err() != nil {
@@ -158,13 +160,13 @@ func (l *Log) Events(ctx context.Context, run string, after Cursor) iter.Seq2[Ev
 }
 
 // sourceOf is the place where a reader continues at a position, nil if there is nothing.
-func (l *Log) sourceOf(run string, at Cursor) source {
+func (l *Log) sourceOf(run string, at runs.Cursor) source {
 	b := l.bookOf(run)
 	switch {
 	case b != nil && (l.conf.Store == nil || b.continues(at)):
 		return bookSource{b, l.conf.Store != nil}
 	case l.conf.Store != nil:
-		return storeSource{l.conf.Store, run, func(at Cursor) bool {
+		return storeSource{l.conf.Store, run, func(at runs.Cursor) bool {
 			b := l.bookOf(run)
 			return b != nil && b.continues(at)
 		}}
@@ -211,7 +213,7 @@ func (l *Log) Delete(ctx context.Context, run string) error {
 // Sweep removes from the store what is recorded of runs that have ended, and of which nothing was recorded for a time. It
 // returns how many there were. Runs that wait stay.
 func (l *Log) Sweep(ctx context.Context, age time.Duration) (n int, err error) {
-	return l.SweepFunc(ctx, age, func(info Info) (bool, error) { return info.End.IsFinal(), nil })
+	return l.SweepFunc(ctx, age, func(info Info) (bool, error) { return info.End.HasEnded(), nil })
 }
 
 // SweepFunc is [Log.Sweep] for runs of which over says that no reader will ask for their events, whether or not they have

@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -41,9 +42,9 @@ func finish(t testing.TB, r *adk.Runner, opts ...adk.AgentRunOption) {
 func TestLog_AReaderThatHasMissedEverythingGetsTheEnd(t *testing.T) {
 	log := runlog.New(runlog.Config{})
 	finish(t, talking(t, 5), runlog.Observe(log, runlog.About{ID: "run"})...)
-	for _, after := range []runlog.Cursor{{Token: 99, Seq: 1}, {Seq: 1 << 40}} {
+	for _, after := range []runs.Cursor{{Token: 99, Seq: 1}, {Seq: 1 << 40}} {
 		var types []runlog.Type
-		var at runlog.Cursor
+		var at runs.Cursor
 		for e, err := range log.Events(t.Context(), "run", after) {
 			require.NoError(t, err)
 			require.Positive(t, e.Cursor().Compare(at))
@@ -62,7 +63,7 @@ func TestLog_DropsDeltasFirst(t *testing.T) {
 	}
 	var got []runlog.Event
 	var last uint64
-	for e, err := range log.Events(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range log.Events(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		if d, ok := e.Data.(*runlog.DroppedData); ok {
 			require.Equal(t, last+1, d.From)
@@ -91,7 +92,7 @@ func TestLog_ForgetsARunAfterItLingered(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		for e, err := range log.Events(ctx, "run", runlog.Cursor{}) {
+		for e, err := range log.Events(ctx, "run", runs.Cursor{}) {
 			require.ErrorIs(t, err, context.DeadlineExceeded, "%v", e)
 		}
 		require.NoError(t, log.Close(t.Context()))
@@ -111,7 +112,7 @@ func TestLog_HasAnyNumberOfReaders(t *testing.T) {
 	for i := range readers {
 		all.Go(func() {
 			n := 0
-			for e, err := range log.Events(t.Context(), "run", runlog.Cursor{}) {
+			for e, err := range log.Events(t.Context(), "run", runs.Cursor{}) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -148,7 +149,7 @@ func stored(t *testing.T, conf runlog.Config, do func(log *runlog.Log)) []string
 	do(log)
 	require.NoError(t, log.Close(t.Context()))
 	var lines []string
-	for e, err := range store.Read(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range store.Read(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		data, err := json.Marshal(e)
 		require.NoError(t, err)
@@ -235,7 +236,7 @@ func TestLog_RemovesRuns(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a, _, _ := store.Inspect(t.Context(), "a")
 		b, _, _ := store.Inspect(t.Context(), "b")
-		return a.End == runlog.Done && b.End == runlog.Done
+		return a.End == runs.Done && b.End == runs.Done
 	}, 10*time.Second, time.Millisecond)
 	require.NoError(t, log.Delete(t.Context(), "a"))
 	n, err := log.Sweep(t.Context(), time.Hour)
@@ -254,21 +255,21 @@ func TestLog_IsOfNoUseWhenItIsClosed(t *testing.T) {
 	log := runlog.New(runlog.Config{})
 	require.NoError(t, log.Close(t.Context()))
 	finish(t, talking(t, 2), runlog.Observe(log, runlog.About{ID: "run"})...)
-	for e, err := range log.Events(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range log.Events(t.Context(), "run", runs.Cursor{}) {
 		t.Errorf("a log that is closed has %v, %v", e, err)
 	}
 	require.NoError(t, log.Close(t.Context()))
 }
 
 func TestCursor_HasATextThatIsReadAgain(t *testing.T) {
-	for _, c := range []runlog.Cursor{{}, {Token: 0x3f, Seq: 118}, {Token: 1<<64 - 1, Seq: 1<<64 - 1}} {
-		again, err := runlog.ParseCursor(c.String())
+	for _, c := range []runs.Cursor{{}, {Token: 0x3f, Seq: 118}, {Token: 1<<64 - 1, Seq: 1<<64 - 1}} {
+		again, err := runs.ParseCursor(c.String())
 		require.NoError(t, err)
 		require.Equal(t, c, again)
 	}
-	require.Equal(t, "3f.118", runlog.Cursor{Token: 0x3f, Seq: 118}.String())
+	require.Equal(t, "3f.118", runs.Cursor{Token: 0x3f, Seq: 118}.String())
 	for _, text := range []string{"x", "3f", "3f.", ".1", "3f.1x", "-1.1"} {
-		c, err := runlog.ParseCursor(text)
+		c, err := runs.ParseCursor(text)
 		require.Error(t, err, text)
 		require.Zero(t, c)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // Bounds of what is kept in memory, where nothing else is configured.
@@ -90,7 +92,7 @@ func (s *MemoryStore) Append(ctx context.Context, run string, events []Event) er
 }
 
 // Read yields events.
-func (s *MemoryStore) Read(ctx context.Context, run string, after Cursor) iter.Seq2[Event, error] {
+func (s *MemoryStore) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[Event, error] {
 	if b, _ := s.get(run); b != nil {
 		return b.all(ctx, after)
 	}
@@ -102,7 +104,7 @@ func (s *MemoryStore) Read(ctx context.Context, run string, after Cursor) iter.S
 }
 
 // Wait blocks until there is an event behind the cursor.
-func (s *MemoryStore) Wait(ctx context.Context, run string, after Cursor) error {
+func (s *MemoryStore) Wait(ctx context.Context, run string, after runs.Cursor) error {
 	for {
 		b, began := s.get(run)
 		if b != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -55,7 +56,7 @@ func record(t *testing.T, conf adk.RunnerConfig, opts ...adk.AgentRunOption) []r
 // eventsOf are the events of the run that are there now.
 func eventsOf(t *testing.T, log *runlog.Log) (events []runlog.Event) {
 	t.Helper()
-	for e, err := range log.Events(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range log.Events(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		events = append(events, e)
 		if e.Type == runlog.RunEnd {
@@ -127,7 +128,7 @@ func TestConfig_EndedIsGivenTheEndOfARun(t *testing.T) {
 	require.Len(t, ends, 1)
 	require.NotEmpty(t, ends[0].Agent)
 	require.Equal(t, "v", ends[0].Run.Labels["k"])
-	require.Equal(t, runlog.Done, ends[0].End.Status)
+	require.Equal(t, runs.Done, ends[0].End.Status)
 	require.Equal(t, 1, ends[0].End.ModelCalls)
 }
 
@@ -206,7 +207,7 @@ func TestObserve_ClosesTheSpansOfACancelledRun(t *testing.T) {
 			}))}, option)
 		types := typesOf(events)
 		require.Equal(t, []string{"tool.end", "agent.end", "run.end"}, types[len(types)-3:])
-		require.Equal(t, runlog.Cancelled, events[len(events)-1].Data.(*runlog.RunEndData).Status)
+		require.Equal(t, runs.Paused, events[len(events)-1].Data.(*runlog.RunEndData).Status)
 	})
 }
 
@@ -244,7 +245,7 @@ func TestObserve_RecordsWhatFails(t *testing.T) {
 		Model: adktest.NewModel(t, adktest.Panics("oh"))})})
 	require.Equal(t, []string{"run.start", "agent.start", "model.start", "model.end", "agent.end", "run.end"}, typesOf(events))
 	end := events[len(events)-1].Data.(*runlog.RunEndData)
-	require.Equal(t, runlog.Failed, end.Status)
+	require.Equal(t, runs.Failed, end.Status)
 	require.Equal(t, "panic", end.Error.Type)
 
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/runs"
 )
 
 // largestMedia is the largest number of bytes of base64 that is stored where media are not.
@@ -70,17 +71,17 @@ func shapeOf(data any) any {
 		return &s
 	case *MessageData:
 		return &MessageData{Message: *shapeOfMessage(&d.Message), Error: d.Error.shape()}
-	case *InterruptData:
-		s := &InterruptData{Points: make([]Point, len(d.Points))}
-		for i, p := range d.Points {
-			p.Message, p.Info = "", nil
-			s.Points[i] = p
+	case *WaitingData:
+		s := &WaitingData{Questions: make([]runs.Question, len(d.Questions))}
+		for i, p := range d.Questions {
+			p.Text, p.Info = "", nil
+			s.Questions[i] = p
 		}
 		return s
-	case *ResumeData:
-		s := &ResumeData{Answers: map[string]json.RawMessage{}}
-		for id := range d.Answers {
-			s.Answers[id] = json.RawMessage("null")
+	case *RepliesData:
+		s := &RepliesData{Replies: map[string]json.RawMessage{}}
+		for id := range d.Replies {
+			s.Replies[id] = json.RawMessage("null")
 		}
 		return s
 	case *RunEndData:

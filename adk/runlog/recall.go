@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/internal/runwatch"
+	"github.com/weftgo/weft/runs"
 )
 
 const (
@@ -76,7 +77,7 @@ func (r *recorder) past(ctx context.Context) source {
 		}
 		return bookSource{b, false}
 	}
-	stored := storeSource{store, r.opts.ID, func(Cursor) bool { return false }}
+	stored := storeSource{store, r.opts.ID, func(runs.Cursor) bool { return false }}
 	if b == nil || !b.hasAll() {
 		return stored
 	}
@@ -152,7 +153,7 @@ func (r *recorder) header(s runwatch.Start, past *folding) {
 	start.Input, start.Resumed = []Message{}, &Resumption{FromSeq: from}
 	r.emit(Event{Type: RunStart, T: at, Data: start})
 	if len(s.Answers) > 0 {
-		r.emit(Event{Type: Resume, T: at, Data: &ResumeData{Answers: answersOf(s.Answers)}})
+		r.emit(Event{Type: Replied, T: at, Data: &RepliesData{Replies: answersOf(s.Answers)}})
 	}
 }
 
@@ -222,7 +223,7 @@ func (r *recorder) catchUp(past *folding) {
 	kept := r.book
 	r.book, r.phase = book, recordBegun
 	r.header(*start, past)
-	events, _ := kept.read(Cursor{}, kept.count)
+	events, _ := kept.read(runs.Cursor{}, kept.count)
 	before := r.seq
 	for i := range events {
 		e := r.moved(events[i])

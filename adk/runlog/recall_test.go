@@ -17,6 +17,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -48,7 +49,7 @@ func (s *silentStore) Inspect(ctx context.Context, run string) (runlog.Info, boo
 	return s.MemoryStore.Inspect(ctx, run)
 }
 
-func (s *silentStore) Read(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (s *silentStore) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	if err := s.answer(ctx); err != nil {
 		return func(yield func(runlog.Event, error) bool) { yield(runlog.Event{}, err) }
 	}
@@ -58,7 +59,7 @@ func (s *silentStore) Read(ctx context.Context, run string, after runlog.Cursor)
 // storedEvents are the events of a run in a store.
 func storedEvents(t *testing.T, store runlog.Store, run string) (all []runlog.Event) {
 	t.Helper()
-	for e, err := range store.Read(t.Context(), run, runlog.Cursor{}) {
+	for e, err := range store.Read(t.Context(), run, runs.Cursor{}) {
 		require.NoError(t, err)
 		all = append(all, e)
 	}
@@ -152,7 +153,7 @@ func TestObserve_ContinuesTheRecordOfARunWhoseStoreWasSilent(t *testing.T) {
 						events.silent.Store(false)
 						time.Sleep(20 * time.Second)
 						live := 0
-						for range log.Events(t.Context(), "run", runlog.Cursor{}) {
+						for range log.Events(t.Context(), "run", runs.Cursor{}) {
 							live++
 						}
 						require.NotZero(t, live)
@@ -164,7 +165,7 @@ func TestObserve_ContinuesTheRecordOfARunWhoseStoreWasSilent(t *testing.T) {
 					all := storedEvents(t, events, "run")
 					requireOneRecord(t, all, "paid", "Done.")
 					require.Equal(t, !ended, len(dataOf[runlog.RestartedData](all)) == 1)
-					require.Equal(t, runlog.Done, all[len(all)-1].Data.(*runlog.RunEndData).Status)
+					require.Equal(t, runs.Done, all[len(all)-1].Data.(*runlog.RunEndData).Status)
 				})
 			})
 		}
@@ -182,7 +183,7 @@ func TestObserve_GivesUpARecordWhoseStoreStaysSilent(t *testing.T) {
 			log := runlog.New(runlog.Config{Store: events})
 			events.silent.Store(true)
 			record := log.Record(runlog.About{ID: "run"}, 7)
-			record.Finish(runlog.Done, nil)
+			record.Finish(runs.Done, nil)
 			if deleted {
 				require.NoError(t, log.Delete(t.Context(), "run"))
 			} else {
@@ -202,7 +203,7 @@ type damagedFrom struct {
 	seq uint64
 }
 
-func (s damagedFrom) Read(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (s damagedFrom) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		for e, err := range s.MemoryStore.Read(ctx, run, after) {
 			if err == nil && e.Seq >= s.seq {
@@ -223,7 +224,7 @@ func TestObserve_ContinuesBehindDamagedEvents(t *testing.T) {
 	for token := range uint64(3) {
 		log := runlog.New(runlog.Config{Store: damagedFrom{events, 2}})
 		record := log.Record(runlog.About{ID: "run"}, token+1)
-		record.Finish(runlog.Failed, errors.New("no"))
+		record.Finish(runs.Failed, errors.New("no"))
 		require.NoError(t, log.Close(t.Context()))
 	}
 	at := uint64(0)

@@ -309,7 +309,7 @@ func (s *span) releaseBelow(all bool) {
 
 // finish ends the record of the stretch, with the spans that are open closed, innermost first. A status of "" leaves the
 // run as it is: it continues elsewhere.
-func (r *recorder) finish(status Status, err error) {
+func (r *recorder) finish(status runs.Status, err error) {
 	if end := r.settle(status, err); end != nil && r.log.conf.Ended != nil {
 		r.log.ended(Attempt{Run: r.opts, Agent: r.agent, Took: time.Since(r.began), End: *end})
 	}
@@ -326,7 +326,7 @@ func (l *Log) ended(s Attempt) {
 }
 
 // settle ends the record, and returns what it ends with, nil if that is nothing.
-func (r *recorder) settle(status Status, err error) (settled *RunEndData) {
+func (r *recorder) settle(status runs.Status, err error) (settled *RunEndData) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.phase.takes() {
@@ -336,7 +336,7 @@ func (r *recorder) settle(status Status, err error) (settled *RunEndData) {
 		r.markSaved()
 		if status != "" {
 			r.end.Status = status
-			if r.end.Error = errOf(err); status == Done || status == Interrupted {
+			if r.end.Error = errOf(err); status == runs.Done || status == runs.Waiting {
 				r.end.Error = nil
 			}
 			end := r.end

@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -134,9 +135,9 @@ func TestObserve_TellsQuestionsAboutCallsWithOneIDApart(t *testing.T) {
 			}
 			require.NoError(t, log.Close(t.Context()))
 			var all []runlog.Event
-			for e, err := range runlog.New(runlog.Config{Store: events}).Events(t.Context(), "run", runlog.Cursor{}) {
+			for e, err := range runlog.New(runlog.Config{Store: events}).Events(t.Context(), "run", runs.Cursor{}) {
 				require.NoError(t, err)
-				if all = append(all, e); e.Type == runlog.RunEnd && e.Data.(*runlog.RunEndData).Status == runlog.Done {
+				if all = append(all, e); e.Type == runlog.RunEnd && e.Data.(*runlog.RunEndData).Status == runs.Done {
 					break
 				}
 			}
@@ -154,11 +155,11 @@ type asked struct {
 func pointsAsked(t *testing.T, events []runlog.Event) (a asked) {
 	a = asked{map[string]string{}, map[string]any{}}
 	for _, e := range events {
-		d, ok := e.Data.(*runlog.InterruptData)
+		d, ok := e.Data.(*runlog.WaitingData)
 		if !ok {
 			continue
 		}
-		for _, p := range d.Points {
+		for _, p := range d.Questions {
 			var request approval.Request
 			require.NoError(t, json.Unmarshal(p.Info, &request))
 			var to payment

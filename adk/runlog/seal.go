@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/runs"
 )
 
 // Seal returns a store of events that encrypts what they say before another store gets it: all of Data but the status of a
@@ -42,7 +43,7 @@ func (s *sealedStore) Append(ctx context.Context, run string, events []Event) er
 }
 
 // Read implements Store.
-func (s *sealedStore) Read(ctx context.Context, run string, after Cursor) iter.Seq2[Event, error] {
+func (s *sealedStore) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for e, err := range s.Store.Read(ctx, run, after) {
 			if err == nil {

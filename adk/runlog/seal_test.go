@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/adk/runlog/runlogtest"
+	"github.com/weftgo/weft/runs"
 )
 
 var sealKeys = checkpoint.OneKey("1", bytes.Repeat([]byte{7}, 32))
@@ -35,7 +36,7 @@ func TestSeal_ShowsNothingOfWhatWasSaid(t *testing.T) {
 	}
 	require.NoError(t, log.Close(t.Context()))
 	var there []runlog.Event
-	for e, err := range below.Read(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range below.Read(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		text, err := json.Marshal(e)
 		require.NoError(t, err)
@@ -44,9 +45,9 @@ func TestSeal_ShowsNothingOfWhatWasSaid(t *testing.T) {
 	}
 	info, _, err := below.Inspect(t.Context(), "run")
 	require.NoError(t, err)
-	require.True(t, info.End.IsFinal(), "sweeps see that it has ended")
+	require.True(t, info.End.HasEnded(), "sweeps see that it has ended")
 	said := 0
-	for e, err := range runlog.Seal(below, sealKeys).Read(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range runlog.Seal(below, sealKeys).Read(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		text, err := json.Marshal(e)
 		require.NoError(t, err)
@@ -56,7 +57,7 @@ func TestSeal_ShowsNothingOfWhatWasSaid(t *testing.T) {
 	require.Greater(t, said, 5)
 
 	read := func(keys checkpoint.Keys) (err error) {
-		for _, err = range runlog.Seal(below, keys).Read(t.Context(), "run", runlog.Cursor{}) {
+		for _, err = range runlog.Seal(below, keys).Read(t.Context(), "run", runs.Cursor{}) {
 			if err != nil {
 				break
 			}
@@ -68,7 +69,7 @@ func TestSeal_ShowsNothingOfWhatWasSaid(t *testing.T) {
 	moved := there[0]
 	moved.Run = "other"
 	require.NoError(t, below.Append(t.Context(), "other", []runlog.Event{moved}))
-	for _, err := range runlog.Seal(below, sealKeys).Read(t.Context(), "other", runlog.Cursor{}) {
+	for _, err := range runlog.Seal(below, sealKeys).Read(t.Context(), "other", runs.Cursor{}) {
 		require.ErrorIs(t, err, checkpoint.ErrSealBroken)
 	}
 }

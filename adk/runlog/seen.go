@@ -2,7 +2,6 @@ package runlog
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 	"sync"
 
@@ -349,59 +348,28 @@ func (r *seenRequest) change(before *seenRequest) Input {
 	return in
 }
 
-// pointsOf are the points of an interrupt. callsIn makes what finds the names of the calls in an address, from the outermost
-// on.
-func pointsOf(info *adk.InterruptInfo, callsIn func() func(path []string, key string) string) []Point {
-	points := []Point{}
+// questionsOf returns the questions of an interrupt, with their calls as the log names them. callsIn makes what finds the names
+// of the calls in an address, from the outermost on.
+func questionsOf(info *adk.InterruptInfo, callsIn func() func(path []string, key string) string) []runs.Question {
+	questions := adk.Questions(info)
+	i := 0
 	for _, c := range info.InterruptContexts {
 		if c == nil || !c.IsRootCause {
 			continue
-		}
-		p := Point{ID: c.ID, Address: c.Address.String(), Kind: Other, Info: jsonOf(c.Info)}
-		if c.Info != nil {
-			p.InfoType = reflect.TypeOf(c.Info).String()
 		}
 		var path []string
 		callOf := callsIn()
 		for _, s := range c.Address {
 			switch s.Type {
 			case adk.AddressSegmentAgent:
-				p.Agent, path = s.ID, append(path, s.ID)
+				path = append(path, s.ID)
 			case adk.AddressSegmentTool: // an agent in it begins a path of its own
-				p.Tool, p.Call, path = s.ID, callOf(path, s.SubID), nil
+				questions[i].Call, path = callOf(path, s.SubID), nil
 			}
 		}
-		p.ask(c.Info)
-		points = append(points, p)
+		i++
 	}
-	return points
-}
-
-// ask fills in how the Info is listed. One that says nothing of what it asks for is of another kind.
-func (p *Point) ask(info any) {
-	q := adk.QuestionOf(info)
-	if p.Message = q.Summary; !q.Expires.IsZero() {
-		p.Expires = q.Expires.UnixMicro()
-	}
-	if json.Valid(q.Schema) {
-		p.Schema = q.Schema
-	}
-	switch q.Kind {
-	case adk.QuestionApproval:
-		p.Kind = Approval
-	case adk.QuestionOutcome:
-		p.Kind = OutcomeUnknown
-	case adk.QuestionClientTool:
-		p.Kind = ClientTool
-	case adk.QuestionPlain:
-		switch info.(type) {
-		case adk.Asks, string:
-			p.Kind = InputNeeded
-		}
-		if q.URL != "" {
-			p.Kind = OpenURL
-		}
-	}
+	return questions
 }
 
 // What tools of other programs attach to the parts of a result: that it is an error, and the whole result as JSON, if it

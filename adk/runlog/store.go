@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // Store keeps the events of runs, for other processes and for later. It is safe for concurrent use. Package
@@ -18,9 +20,9 @@ type Store interface {
 	Append(ctx context.Context, run string, events []Event) error
 	// Read yields the events behind a cursor that are there now, in order. Of a run that is not there it yields nothing. It
 	// may leave out deltas of what has ended.
-	Read(ctx context.Context, run string, after Cursor) iter.Seq2[Event, error]
+	Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[Event, error]
 	// Wait blocks until there may be an event behind the cursor. It returns the error of ctx if that ends.
-	Wait(ctx context.Context, run string, after Cursor) error
+	Wait(ctx context.Context, run string, after runs.Cursor) error
 	// Inspect returns what the store has of a run, and false if that is nothing.
 	Inspect(ctx context.Context, run string) (Info, bool, error)
 	// List yields the runs of a query, the one that was written last first.
@@ -34,9 +36,9 @@ type Info struct {
 	Run string
 	// First and Last are the positions of the first and the last event that are there. First.Seq is above 1 if the log
 	// was cut.
-	First, Last Cursor
+	First, Last runs.Cursor
 	// End is the status of the last event, if that is a [RunEnd], else "".
-	End Status
+	End runs.Status
 	// Updated is the time at which the store was last given an event, by its clock.
 	Updated time.Time
 }
@@ -55,7 +57,7 @@ type Query struct {
 var ErrOvertaken = errors.New("another process records the run")
 
 // endOf returns the status that a run has after an event, "" if the event does not say.
-func endOf(e *Event) Status {
+func endOf(e *Event) runs.Status {
 	if end, ok := e.Data.(*RunEndData); ok && e.Type == RunEnd {
 		return end.Status
 	}

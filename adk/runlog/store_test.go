@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/adk/runlog/runlogtest"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -48,13 +49,13 @@ func TestFileStore_CutsATornLine(t *testing.T) {
 	for cut := range len(whole) {
 		require.NoError(t, os.WriteFile(files[0], whole[:cut], 0o600))
 		var seqs []uint64
-		for e, err := range s.Read(t.Context(), "run", runlog.Cursor{}) {
+		for e, err := range s.Read(t.Context(), "run", runs.Cursor{}) {
 			require.NoError(t, err)
 			seqs = append(seqs, e.Seq)
 		}
 		require.NoError(t, s.Append(t.Context(), "run", events))
 		n := uint64(0)
-		for e, err := range s.Read(t.Context(), "run", runlog.Cursor{}) {
+		for e, err := range s.Read(t.Context(), "run", runs.Cursor{}) {
 			require.NoError(t, err)
 			n++
 			require.Equal(t, n, e.Seq, "cut at %d, before %v", cut, seqs)
@@ -93,15 +94,15 @@ func TestFileStore_OfTwoProcessesThatWriteOneRunOneGoesOn(t *testing.T) {
 	write(2)
 	both.Wait()
 	next := map[uint64]uint64{}
-	var last runlog.Cursor
-	for e, err := range open().Read(t.Context(), "run", runlog.Cursor{}) {
+	var last runs.Cursor
+	for e, err := range open().Read(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		require.Positive(t, e.Cursor().Compare(last))
 		last = e.Cursor()
 		next[e.Token]++
 		require.Equal(t, next[e.Token], e.Seq)
 	}
-	require.Equal(t, runlog.Cursor{Token: 2, Seq: each}, last)
+	require.Equal(t, runs.Cursor{Token: 2, Seq: each}, last)
 }
 
 func said(seq uint64, text string) runlog.Event {

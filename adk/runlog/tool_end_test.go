@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -67,33 +68,31 @@ func TestObserve_ResultsAndProgressOfOtherPrograms(t *testing.T) {
 // form is a question whose answer has a form, and link one that sends the person somewhere.
 type form struct{}
 
-func (form) Asks() adk.Question {
-	return adk.Question{Summary: "who?", Schema: json.RawMessage(`{"type":"object"}`)}
+func (form) Asks() runs.Question {
+	return runs.Question{Text: "who?", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
 type link struct{}
 
-func (link) Asks() adk.Question {
-	return adk.Question{Summary: "sign in", URL: "https://example.com/in"}
+func (link) Asks() runs.Question {
+	return runs.Question{Text: "sign in", URL: "https://example.com/in"}
 }
 
 // Rule runlog/RL2.
 func TestObserve_QuestionsHaveTheFormOfTheirAnswers(t *testing.T) {
-	for want, info := range map[runlog.PointKind]any{runlog.InputNeeded: form{}, runlog.OpenURL: link{}} {
+	for want, info := range map[string]any{`{"type":"object"} `: form{}, " https://example.com/in": link{}} {
 		ask := adktest.NewTool("ask", adktest.Does(func(ctx context.Context, _ string) (string, error) {
 			return "", tool.Interrupt(ctx, info)
 		}))
 		events := record(t, adk.RunnerConfig{Agent: agentOf(t, adk.ChatModelAgentConfig{
 			Model: adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")))}, ask)})
-		var point runlog.Point
+		var point runs.Question
 		for i := range events {
-			if d, ok := events[i].Data.(*runlog.InterruptData); ok {
-				point = d.Points[0]
+			if d, ok := events[i].Data.(*runlog.WaitingData); ok {
+				point = d.Questions[0]
 			}
 		}
-		require.Equal(t, want, point.Kind)
-		if want == runlog.InputNeeded {
-			require.JSONEq(t, `{"type":"object"}`, string(point.Schema))
-		}
+		require.Equal(t, runs.KindQuestion, point.Kind)
+		require.Equal(t, want, string(point.Schema)+" "+point.URL)
 	}
 }

@@ -34,7 +34,7 @@ type folding struct {
 	agentic bool
 	// agents are the agents, and the call of a tool that each works for, itself or inside of another one, "" for none.
 	agents map[SpanID]string
-	points []Point
+	points []runs.Question
 	// last is the last event, and saved the last position from which the run can continue.
 	last  Event
 	saved uint64
@@ -92,14 +92,14 @@ func (f *folding) add(e *Event) {
 		if d.Parts != nil && d.Error == nil && f.isOuter(e.Parent) {
 			f.putResult(e.Seq, d)
 		}
-	case *InterruptData:
-		f.points, f.saved = d.Points, e.Seq
+	case *WaitingData:
+		f.points, f.saved = d.Questions, e.Seq
 	case *SavedData:
 		f.saved = e.Seq
 	case *RestartedData:
 		f.entries = slices.DeleteFunc(f.entries, func(m foldEntry) bool { return m.seq > d.FromSeq })
 	case *SnapshotData:
-		f.entries, f.points = nil, d.Points
+		f.entries, f.points = nil, d.Questions
 		for _, m := range d.Messages {
 			f.put(foldEntry{seq: e.Seq, message: m})
 		}
@@ -193,8 +193,8 @@ func (f *folding) lastMessage(seq uint64) *Message {
 
 func (f *folding) snapshot() *SnapshotData {
 	s := &SnapshotData{Messages: f.messages()}
-	if endOf(&f.last) == Interrupted {
-		s.Points = f.points
+	if endOf(&f.last) == runs.Waiting {
+		s.Questions = f.points
 	}
 	return s
 }

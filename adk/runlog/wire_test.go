@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -46,7 +48,12 @@ func filled(t reflect.Type) reflect.Value {
 		v.SetMapIndex(filled(t.Key()), filled(t.Elem()))
 	case reflect.Struct:
 		for i := range t.NumField() {
-			v.Field(i).Set(filled(t.Field(i).Type))
+			switch f := t.Field(i); {
+			case f.Type == reflect.TypeFor[time.Time]():
+				v.Field(i).Set(reflect.ValueOf(time.Unix(7, 0).UTC()))
+			case f.IsExported():
+				v.Field(i).Set(filled(f.Type))
+			}
 		}
 	default:
 		panic(t)
@@ -117,9 +124,9 @@ func FuzzParseCursor(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := ParseCursor(text)
+		c, err := runs.ParseCursor(text)
 		if err == nil && text != "" {
-			again, err := ParseCursor(c.String())
+			again, err := runs.ParseCursor(c.String())
 			require.NoError(t, err)
 			require.Equal(t, c, again)
 		}

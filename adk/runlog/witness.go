@@ -16,7 +16,7 @@ import (
 type runWitness struct {
 	*recorder
 	// status and err are the outcome of the run, by its events. mu guards them.
-	status Status
+	status runs.Status
 	err    error
 	lost   bool
 	// settled: [Recorder.Finish] sets the outcome of the run.
@@ -73,20 +73,20 @@ func (w *runWitness) Event(event any) {
 	case errors.Is(e.err, runs.ErrLeaseLost):
 		w.lost = true
 	case errors.As(e.err, &cancelled):
-		w.status, w.err = Cancelled, e.err
+		w.status, w.err = runs.Paused, e.err
 	case e.err != nil:
-		if w.status != Failed {
-			w.status, w.err = Failed, e.err
+		if w.status != runs.Failed {
+			w.status, w.err = runs.Failed, e.err
 		}
 	default:
 		for _, s := range append([]*span(nil), w.open...) {
 			s.release()
 		}
 		if w.status == "" {
-			w.status = Interrupted
+			w.status = runs.Waiting
 		}
-		points := pointsOf(e.action.Interrupted, w.askedIn)
-		w.emit(Event{Type: Interrupt, Data: &InterruptData{Points: points}})
+		questions := questionsOf(e.action.Interrupted, w.askedIn)
+		w.emit(Event{Type: Waiting, Data: &WaitingData{Questions: questions}})
 	}
 }
 
@@ -102,9 +102,9 @@ func (w *runWitness) End() {
 		w.lose()
 	case refused: // it could not begin
 		w.Begin(runwatch.Start{})
-		w.finish(Failed, err)
+		w.finish(runs.Failed, err)
 	case status == "":
-		w.finish(Done, nil)
+		w.finish(runs.Done, nil)
 	default:
 		w.finish(status, err)
 	}
@@ -401,11 +401,11 @@ func (r *Recorder) options() []adk.AgentRunOption {
 }
 
 // Finish ends the record of the stretch. A status of "" says that the run continues elsewhere, or later, by itself.
-func (r *Recorder) Finish(status Status, err error) {
+func (r *Recorder) Finish(status runs.Status, err error) {
 	r.w.mu.Lock()
 	isNew := r.w.phase == recordNew
-	if status == "" && r.w.status == Cancelled { // it was saved where it stopped, and continues there
-		status = Cancelled
+	if status == "" && r.w.status == runs.Paused { // it was saved where it stopped, and continues there
+		status = runs.Paused
 	}
 	r.w.mu.Unlock()
 	if isNew && status != "" { // it ended without being executed

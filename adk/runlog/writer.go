@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/weftgo/weft/runs"
 )
 
 // Bounds of a writer.
@@ -29,7 +31,7 @@ const (
 type writer struct {
 	log  *Log
 	book *book
-	at   Cursor
+	at   runs.Cursor
 	// left is since when nothing is recorded any more, zero while something is.
 	left time.Time
 }
@@ -114,7 +116,7 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // batch waits for events, joins their deltas, and returns what is to be stored, and up to which position that is.
-func (w *writer) batch(ctx context.Context) (batch []Event, upTo Cursor) {
+func (w *writer) batch(ctx context.Context) (batch []Event, upTo runs.Cursor) {
 	for {
 		over := w.isOver()
 		page, _ := w.book.read(w.at, batchLength)

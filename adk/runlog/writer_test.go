@@ -14,6 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -33,7 +34,7 @@ func TestLog_StoresAnAnswerWhosePiecesItHasDropped(t *testing.T) {
 			require.NoError(t, log.Close(t.Context()))
 			var last runlog.Event
 			answer := ""
-			for e, err := range store.Read(t.Context(), "run", runlog.Cursor{}) {
+			for e, err := range store.Read(t.Context(), "run", runs.Cursor{}) {
 				require.NoError(t, err)
 				if d, ok := e.Data.(*runlog.ModelEndData); ok {
 					require.NotNil(t, d.Message, "%+v", d.Error)
@@ -129,7 +130,7 @@ func TestLog_StoresNoMediaOfAnyKindOfMessage(t *testing.T) {
 	require.NoError(t, log.Close(t.Context()))
 	for _, run := range []string{"agentic", "chat"} {
 		media := 0
-		for e, err := range store.Read(t.Context(), run, runlog.Cursor{}) {
+		for e, err := range store.Read(t.Context(), run, runs.Cursor{}) {
 			require.NoError(t, err)
 			stored, err := e.MarshalJSON()
 			require.NoError(t, err)

@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/internal/demo"
 	"github.com/weftgo/weft/runs"
@@ -102,15 +101,12 @@ func approveAll(ctx context.Context, d *dispatch.Dispatcher, count int, p *pool,
 				ended++
 			}
 			for _, q := range info.Waiting {
-				if info.Status != runs.Waiting || q.Answered || q.Kind != adk.QuestionPlain {
+				if info.Status != runs.Waiting || q.Answered || q.Kind != runs.KindQuestion {
 					continue
 				}
-				answer, err := adk.EncodeAnswer(q.ID, runs.JSONReply("true"))
-				if err != nil {
-					return nil, err
-				}
-				answer.By = "ana"
-				switch err := d.Reply(ctx, info.ID, answer); {
+				reply := q.Reply(runs.JSONReply("true"))
+				reply.By = "ana"
+				switch err := d.Reply(ctx, info.ID, reply); {
 				case err == nil:
 					approved[info.ID]++
 				case !errors.Is(err, runs.ErrNotWaiting):

@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -470,7 +471,7 @@ func (op *operation) noteInterrupts(info *adk.InterruptInfo) (status string) {
 		case adk.IsCancelPoint(point):
 			status = statusCancelled
 		case op.span.IsRecording():
-			op.span.AddEvent(eventInterrupt, trace.WithAttributes(keyPointKind.String(adk.QuestionOf(point.Info).Kind),
+			op.span.AddEvent(eventInterrupt, trace.WithAttributes(keyPointKind.String(string(runs.NewQuestion(point.ID, point.Info).Kind)),
 				keyAddress.String(point.Address.String())))
 		}
 	}

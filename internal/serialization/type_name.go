@@ -37,6 +37,17 @@ var (
 	typesOfNamesN atomic.Int32
 )
 
+// TypeName returns the name of a type for other programs: the one that it is registered with, or else the one in its Go source.
+func TypeName(t reflect.Type) string {
+	if name, err := typeName(t); err == nil {
+		return name
+	}
+	return t.String()
+}
+
+// TypeNamed returns the registered type that [TypeName] has named, or an error that wraps [ErrUnknownType].
+func TypeNamed(name string) (reflect.Type, error) { return typeByName([]byte(name)) }
+
 // typeName returns the expression for t.
 func typeName(t reflect.Type) (string, error) {
 	if name, ok := namesOfTypes.Load(t); ok {

@@ -18,6 +18,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
@@ -72,7 +73,7 @@ func recordedRuns(t *testing.T) map[string][]runlog.Event {
 				}
 			}
 		}
-		for e, err := range log.Events(t.Context(), name, runlog.Cursor{}) {
+		for e, err := range log.Events(t.Context(), name, runs.Cursor{}) {
 			require.NoError(t, err)
 			if recorded[name] = append(recorded[name], e); e.Type == runlog.RunEnd {
 				break
@@ -88,7 +89,7 @@ func recordedRuns(t *testing.T) map[string][]runlog.Event {
 func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
 	for name, events := range recordedRuns(t) {
 		for cut := 1; cut <= len(events); cut++ {
-			for _, status := range []runlog.Status{runlog.Cancelled, runlog.Failed, runlog.Interrupted} {
+			for _, status := range []runs.Status{runs.Paused, runs.Failed, runs.Waiting} {
 				for _, legacy := range []bool{false, true} {
 					r := newReader()
 					tr := newTranslator("t", "r", Config{}, legacy, r.must(t))
@@ -280,7 +281,7 @@ func FuzzInput(f *testing.F) {
 		}
 		_, _, _ = in.Fresh()
 		_, _ = in.History(true)
-		questions := []serve.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}
+		questions := []runs.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}
 		for _, a := range in.answers(questions) {
 			require.True(t, json.Valid(a))
 		}

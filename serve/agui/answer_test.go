@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -53,7 +55,7 @@ func TestHandler_TakesAnApprovalAndTheResultOfAClientAtOnce(t *testing.T) {
 	for what, half := range map[string]string{"the approval alone": body("r2", messages, `,"resume":[`+entry+`]`),
 		"the result alone": body("r2", messages+result, "")} {
 		r := d.talk(half)
-		require.Equal(t, "interrupts_open", r.last().Code, what)
+		require.Equal(t, "questions_open", r.last().Code, what)
 	}
 	require.Empty(t, pay.Calls())
 
@@ -104,7 +106,7 @@ func TestHandler_SaysWhatIsWrongWithAnswersInTheStream(t *testing.T) {
 		return `{"interruptId":"` + id + `","status":"resolved","payload":{"approved":true}}`
 	}
 	for entries, code := range map[string]string{
-		entry(asked[0].ID): "interrupts_open", entry("nobody"): "not_found",
+		entry(asked[0].ID): "questions_open", entry("nobody"): "not_found",
 		entry(asked[0].ID) + "," + entry(asked[1].ID) + "," + entry("nobody"): "not_found",
 	} {
 		r := d.talk(resume(entries))
@@ -112,7 +114,7 @@ func TestHandler_SaysWhatIsWrongWithAnswersInTheStream(t *testing.T) {
 		require.Equal(t, code, r.last().Code, entries)
 	}
 	r := d.talk(body("r3", user("u1", "Pay.")+","+user("u2", "Or not?"), ""))
-	require.Equal(t, "interrupts_open", r.last().Code)
+	require.Equal(t, "questions_open", r.last().Code)
 	r = d.talk(body("r4", user("u1", "Pay.")+","+user("u2", "Or not?"), `,"resume":[`+entry(asked[0].ID)+","+entry(asked[1].ID)+`]`))
 	require.Equal(t, "bad_request", r.last().Code, "a new message beside answers would be lost")
 	require.Empty(t, pay.Calls())
@@ -135,15 +137,15 @@ func TestHandler_TakesAMessageOnce(t *testing.T) {
 // Rule serving/AG5.
 func TestTranslator_NamesTheReasonOfEachQuestion(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object"}`)
-	points := []runlog.Point{
-		{ID: "a", Kind: runlog.Approval, Call: "c1"}, {ID: "b", Kind: runlog.InputNeeded, Schema: schema, Message: "Who?"},
-		{ID: "c", Kind: runlog.OpenURL, Expires: 1_000_000}, {ID: "d", Kind: runlog.OutcomeUnknown}, {ID: "e", Kind: runlog.Other},
-		{ID: "f", Kind: runlog.ClientTool, Call: "c2"}, {ID: "g", Kind: runlog.Approval, Schema: json.RawMessage(`{"type":"string"}`)},
+	points := []runs.Question{
+		{ID: "a", Kind: runs.KindApproval, Call: "c1"}, {ID: "b", Kind: runs.KindQuestion, Schema: schema, Text: "Who?"},
+		{ID: "c", Kind: runs.KindQuestion, URL: "https://x", Expires: time.Unix(1, 0)}, {ID: "d", Kind: runs.KindOutcome}, {ID: "e", Kind: runs.KindQuestion},
+		{ID: "f", Kind: runs.KindClientTool, Call: "c2"}, {ID: "g", Kind: runs.KindApproval, Schema: json.RawMessage(`{"type":"string"}`)},
 	}
 	r := newReader()
 	tr := newTranslator("t", "r", Config{}, false, r.must(t))
-	tr.add(&runlog.Event{Type: runlog.Interrupt, Data: &runlog.InterruptData{Points: points}})
-	tr.add(&runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: runlog.Interrupted}})
+	tr.add(&runlog.Event{Type: runlog.Waiting, Data: &runlog.WaitingData{Questions: points}})
+	tr.add(&runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: runs.Waiting}})
 	asked := r.last().Outcome
 	var got []string
 	for _, i := range asked.Interrupts {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // end ends the stream.
@@ -19,17 +20,17 @@ func (t *translator) end(d *runlog.RunEndData) {
 	}
 	finished := event{Type: "RUN_FINISHED", ThreadID: t.threadID, RunID: t.runID, Usage: used}
 	switch d.Status {
-	case runlog.Failed:
+	case runs.Failed:
 		failure := &runlog.Err{Type: "error", Message: "something went wrong"}
 		if d.Error != nil && d.Error.Message != "" {
 			failure = d.Error
 		}
 		finished = event{Type: "RUN_ERROR", Message: failure.Message, Code: failure.Type, Usage: used}
-	case runlog.Cancelled:
+	case runs.Paused:
 		if finished.Outcome = &(outcome{Type: "cancelled"}); t.legacy {
 			finished = event{Type: "RUN_ERROR", Message: "the run was stopped", Code: "cancelled"}
 		}
-	case runlog.Interrupted:
+	case runs.Waiting:
 		t.showState()
 		t.showPage()
 		finished.Outcome = t.asks()
@@ -55,7 +56,7 @@ func (t *translator) asks() *outcome {
 	o := &outcome{}
 	for i := range t.points {
 		p := &t.points[i]
-		if p.Kind == runlog.ClientTool {
+		if p.Kind == runs.KindClientTool {
 			o.Pending = append(o.Pending, p.Call)
 			continue
 		}
@@ -73,33 +74,38 @@ var approvalSchema = json.RawMessage(`{"type":"object",` +
 
 // details has what else is known of a question.
 type details struct {
-	Kind    runlog.PointKind `json:"kind"`
-	Tool    string           `json:"tool,omitempty"`
-	Agent   string           `json:"agent,omitempty"`
-	Address string           `json:"address,omitempty"`
-	Info    json.RawMessage  `json:"info,omitempty"`
+	Kind    runs.Kind       `json:"kind"`
+	Tool    string          `json:"tool,omitempty"`
+	Agent   string          `json:"agent,omitempty"`
+	Address string          `json:"address,omitempty"`
+	Info    json.RawMessage `json:"info,omitempty"`
 }
 
 // interrupt is a question for a client.
-func (t *translator) interrupt(p *runlog.Point) interrupt {
-	i := interrupt{ID: p.ID, Message: p.Message, ToolCallID: p.Call, ResponseSchema: p.Schema,
+func (t *translator) interrupt(p *runs.Question) interrupt {
+	i := interrupt{ID: p.ID, Message: p.Text, ToolCallID: p.Call, ResponseSchema: p.Schema,
 		Metadata: map[string]any{"weft": details{p.Kind, p.Tool, p.Agent, p.Address, p.Info}}}
 	if !t.legacy {
 		i.SubagentRunID = t.calls[p.Call].sub
 	}
-	if p.Expires > 0 {
-		i.ExpiresAt = time.UnixMicro(p.Expires).UTC().Format(time.RFC3339)
+	if !p.Expires.IsZero() {
+		i.ExpiresAt = p.Expires.UTC().Format(time.RFC3339)
 	}
 	switch p.Kind {
-	case runlog.Approval:
+	case runs.KindApproval:
 		if i.Reason = "tool_call"; i.ResponseSchema == nil {
 			i.ResponseSchema = approvalSchema
 		}
-	case runlog.InputNeeded:
-		i.Reason = "input_required"
-	case runlog.OpenURL:
-		i.Reason = "weft:url"
-	case runlog.OutcomeUnknown:
+	case runs.KindQuestion:
+		switch {
+		case p.URL != "":
+			i.Reason = "weft:url"
+		case p.Text != "" || p.Schema != nil:
+			i.Reason = "input_required"
+		default:
+			i.Reason = "weft:interrupt"
+		}
+	case runs.KindOutcome:
 		i.Reason = "weft:outcome_unknown"
 	default:
 		i.Reason = "weft:interrupt"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/internal/page"
 )
@@ -93,7 +94,7 @@ func (h *handler) translator(thread, runID string, run serve.Run, legacy bool) *
 func (in *input) refuse(w http.ResponseWriter, err error) error {
 	p := serve.ProblemOf(err)
 	answers := len(in.Resume) > 0 && page.HasCode(err, serve.BadRequest, serve.NotFound)
-	if !answers && !page.HasCode(err, serve.InterruptsOpen, serve.AlreadyAnswered, serve.Expired) {
+	if !answers && !page.HasCode(err, serve.QuestionsOpen, serve.AlreadyAnswered, serve.Expired) {
 		return err
 	}
 	t := newTranslator(in.ThreadID, in.RunID, Config{}, in.isLegacy(), nil)
@@ -159,12 +160,12 @@ type answering struct {
 // error: what came of them is shown again.
 func (h *handler) answer(ctx context.Context, c *serve.Caller, in *input, waiting serve.Run) (a answering, err error) {
 	answers := map[string]json.RawMessage{}
-	if waiting.Status == serve.Waiting {
+	if waiting.Status == runs.Waiting {
 		answers = in.answers(waiting.Questions)
 	}
-	asked := slices.ContainsFunc(waiting.Questions, func(q serve.Question) bool { return answers[q.ID] != nil })
+	asked := slices.ContainsFunc(waiting.Questions, func(q runs.Question) bool { return answers[q.ID] != nil })
 	if !asked {
-		behind, found := c.AnsweredBefore(ctx, waiting.ID, in.answers)
+		behind, found := c.RepliedBefore(ctx, waiting.ID, in.answers)
 		switch {
 		case found:
 			return answering{waiting, behind, true, true}, nil
@@ -175,14 +176,14 @@ func (h *handler) answer(ctx context.Context, c *serve.Caller, in *input, waitin
 	}
 	for _, q := range waiting.Questions {
 		if answers[q.ID] == nil && !q.Optional && !q.Answered {
-			return a, serve.NewProblem(serve.InterruptsOpen, "question %s, about a call of %q, has no answer: "+
+			return a, serve.NewProblem(serve.QuestionsOpen, "question %s, about a call of %q, has no answer: "+
 				"all that a run waits for is answered at once", q.ID, q.Tool)
 		}
 	}
 	if err := h.checkNothingNew(ctx, c, in); err != nil {
 		return a, err
 	}
-	run, err := c.Answer(ctx, waiting.ID, answers, false)
+	run, err := c.Reply(ctx, waiting.ID, answers, false)
 	return answering{run: run, behind: run.Token, answered: err == nil}, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/internal/media"
@@ -269,9 +269,9 @@ func (p *inPart) binary() (in schema.MessageInputPart, err error) {
 
 // answers returns the answers to the questions of a run: entries of resume, and results of calls that the client was to
 // carry out.
-func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
+func (in *input) answers(questions []runs.Question) map[string]json.RawMessage {
 	answers := in.clientResults(questions)
-	kinds := map[string]string{}
+	kinds := map[string]runs.Kind{}
 	for _, q := range questions {
 		kinds[q.ID] = q.Kind
 	}
@@ -282,8 +282,8 @@ func (in *input) answers(questions []serve.Question) map[string]json.RawMessage 
 }
 
 // answer is an answer as the server takes it. Only what says so exactly approves.
-func (e *resumeEntry) answer(kind string) json.RawMessage {
-	if kind != adk.QuestionApproval {
+func (e *resumeEntry) answer(kind runs.Kind) json.RawMessage {
+	if kind != runs.KindApproval {
 		if !e.resolved || len(e.payload) == 0 {
 			return json.RawMessage("null")
 		}
@@ -300,7 +300,7 @@ func (e *resumeEntry) answer(kind string) json.RawMessage {
 }
 
 // clientResults are the answers to calls of the client among questions.
-func (in *input) clientResults(questions []serve.Question) map[string]json.RawMessage {
+func (in *input) clientResults(questions []runs.Question) map[string]json.RawMessage {
 	results := in.results()
 	of := func(id string) (result *inMessage) {
 		for i := range results {
@@ -331,5 +331,5 @@ func (in *input) clientResults(questions []serve.Question) map[string]json.RawMe
 	for i := range results { // a client may leave out what it was asked
 		add(results[i].ToolCallID, "")
 	}
-	return serve.ClientAnswers(questions, calls)
+	return serve.ClientReplies(questions, calls)
 }

@@ -63,7 +63,7 @@ func TestHandler_ServesEachKindOfMessages(t *testing.T) {
 			run := servetest.Speaking(t, caller)
 			watched := make(chan []frame, 1)
 			go func() { _, f := d.frames("GET", "?threadId=t1", "", ""); watched <- f }()
-			require.NoError(t, caller.Cancel(t.Context(), run.ID, serve.CancelRequest{Now: true}))
+			require.NoError(t, caller.Stop(t.Context(), run.ID, serve.StopRequest{Now: true}))
 			require.Equal(t, "cancelled", (<-ended).last().Outcome.Type)
 			frames := <-watched
 			if len(frames) > 0 { // otherwise it was stopped before

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // subagent is a sub-agent that has not ended for the client.
@@ -124,7 +125,7 @@ func (t *translator) interruptsIn(s *subagent) (ids []string) {
 		for in != "" && in != s.id {
 			in = t.around[in]
 		}
-		if in == s.id && p.Kind != runlog.ClientTool {
+		if in == s.id && p.Kind != runs.KindClientTool {
 			ids = append(ids, p.ID)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve/internal/said"
 )
 
@@ -45,7 +46,7 @@ type translator struct {
 	around, workers map[string]string
 
 	steps  []step
-	points []runlog.Point
+	points []runs.Question
 	state  state
 	usage  usage
 	// final is the last text of the outermost agent.
@@ -137,8 +138,8 @@ func (t *translator) add(e *runlog.Event) {
 		t.restart(d.FromSeq)
 	case *runlog.SnapshotData:
 		t.snapshot(e, d)
-	case *runlog.InterruptData:
-		t.points = d.Points
+	case *runlog.WaitingData:
+		t.points = d.Questions
 	case *runlog.RunEndData:
 		t.end(d)
 	}
@@ -173,7 +174,7 @@ func (t *translator) restart(from uint64) {
 // snapshot shows all messages of the run instead of what was shown, where events are missing.
 func (t *translator) snapshot(e *runlog.Event, d *runlog.SnapshotData) {
 	t.restart(0)
-	t.points, t.state = d.Points, state{} // which is not among what is kept
+	t.points, t.state = d.Questions, state{} // which is not among what is kept
 	for i := range d.Messages {
 		m, id := &d.Messages[i], fmt.Sprintf("%s.s%d.%d", t.run, e.Seq, i)
 		for n, r := range said.Results(m) {

@@ -42,7 +42,7 @@ func piece(kind runlog.DeltaKind, text string) runlog.Event {
 }
 
 func done(u runs.Usage) runlog.Event {
-	return data(runlog.RunEnd, 0, 0, &runlog.RunEndData{Status: runlog.Done, Usage: u})
+	return data(runlog.RunEnd, 0, 0, &runlog.RunEndData{Status: runs.Done, Usage: u})
 }
 
 // kinds returns the types of events, without the types of a beginning and an end.
@@ -110,7 +110,7 @@ func TestTranslator_ServesClientsOfBefore(t *testing.T) {
 	inside := []runlog.Event{data(runlog.ToolStart, 3, 0, &runlog.ToolStartData{Call: "c", Name: "helper"}),
 		data(runlog.AgentStart, 1, 3, &runlog.AgentStartData{Name: "helper", Call: "c"}),
 		data(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}), piece(runlog.Text, "I help."),
-		data(runlog.RunEnd, 0, 0, &runlog.RunEndData{Status: runlog.Cancelled})}
+		data(runlog.RunEnd, 0, 0, &runlog.RunEndData{Status: runs.Paused})}
 	r := shownOf(t, Config{}, true, inside...)
 	require.Empty(t, r.shown())
 	require.Equal(t, "RUN_ERROR cancelled", r.last().Type+" "+r.last().Code)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -31,7 +32,7 @@ func (h *handler) watch(w http.ResponseWriter, r *http.Request, c *serve.Caller)
 		runID = run.ID
 	}
 	after := parsePosition(r.Header.Get("Last-Event-ID"))
-	rests := run.Status != serve.Ready && run.Status != serve.Running
+	rests := run.Status != runs.Ready && run.Status != runs.Running
 	switch {
 	case err != nil:
 		return err
@@ -69,7 +70,7 @@ func (h *handler) find(r *http.Request, c *serve.Caller, thread, runID string) (
 // position is the place of a frame in a stream: the event of the run that it is made of, and which of the frames of that
 // event it is. end: the stretch ends with it.
 type position struct {
-	event runlog.Cursor
+	event runs.Cursor
 	frame int
 	end   bool
 }
@@ -93,7 +94,7 @@ func parsePosition(id string) (p position) {
 	if at < 0 {
 		return position{}
 	}
-	cursor, err := runlog.ParseCursor(id[:at])
+	cursor, err := runs.ParseCursor(id[:at])
 	frame, err2 := strconv.Atoi(id[at+1:])
 	if err != nil || err2 != nil {
 		return position{}
@@ -126,7 +127,7 @@ func (h *handler) stream(
 	var at position
 	t.send = func(e event) {
 		// Where the stream breaks off it is at no position. The messages of the client are of this request alone.
-		if at.event == (runlog.Cursor{}) || e.Type == "MESSAGES_SNAPSHOT" {
+		if at.event == (runs.Cursor{}) || e.Type == "MESSAGES_SNAPSHOT" {
 			out.SendJSON("", "", e)
 			return
 		}

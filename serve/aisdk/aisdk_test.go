@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
@@ -35,7 +36,7 @@ func recorded(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.An
 			}
 		}
 	}
-	for e, err := range log.Events(t.Context(), "r", runlog.Cursor{}) {
+	for e, err := range log.Events(t.Context(), "r", runs.Cursor{}) {
 		require.NoError(t, err)
 		if events = append(events, e); e.Type == runlog.RunEnd {
 			break
@@ -60,7 +61,7 @@ func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
 	} {
 		for _, version := range []int{6, 7} {
 			for cut := 1; cut <= len(events); cut++ {
-				for _, status := range []runlog.Status{runlog.Cancelled, runlog.Failed, runlog.Interrupted} {
+				for _, status := range []runs.Status{runs.Paused, runs.Failed, runs.Waiting} {
 					r := newReader(version, nil)
 					tr := newTranslator("r", "m", Config{Version: version}, r.must(t))
 					for i := range events[:cut] {
@@ -115,7 +116,7 @@ func FuzzInput(f *testing.F) {
 			_ = yield(serve.ThreadMessage{Run: "r_1"}, nil) && yield(serve.ThreadMessage{Run: "r_2"}, nil)
 		})
 		require.True(t, err != nil || slices.Contains([]string{"", "r_1", "r_2"}, run))
-		for _, a := range in.answers([]serve.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}) {
+		for _, a := range in.answers([]runs.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}) {
 			require.True(t, json.Valid(a))
 		}
 	})

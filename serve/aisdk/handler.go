@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/internal/page"
 )
@@ -89,23 +90,23 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, c *serve.Caller
 	if err != nil {
 		return false, err
 	}
-	if !exists || last.Status != serve.Waiting || in.knowsNoneOf(last.Questions) {
+	if !exists || last.Status != runs.Waiting || in.knowsNoneOf(last.Questions) {
 		if exists { // what came of the answers may not have arrived
-			if behind, found := c.AnsweredBefore(ctx, last.ID, in.answers); found {
+			if behind, found := c.RepliedBefore(ctx, last.ID, in.answers); found {
 				return true, h.stream(w, r, c, last, behind, in.last().ID)
 			}
 		}
-		if h.conf.TrustHistory && (!exists || last.Status != serve.Waiting) {
+		if h.conf.TrustHistory && (!exists || last.Status != runs.Waiting) {
 			return false, nil
 		}
 		return false, serve.NewProblem(serve.AlreadyAnswered, "the chat waits for no such answer")
 	}
 	answers := in.answers(last.Questions)
-	run, err := c.Answer(ctx, last.ID, answers, in.hasAll(answers, last.Questions))
+	run, err := c.Reply(ctx, last.ID, answers, in.hasAll(answers, last.Questions))
 	switch {
 	case err != nil:
 		return false, err
-	case run.Status == serve.Waiting && run.Token == last.Token:
+	case run.Status == runs.Waiting && run.Token == last.Token:
 		h.showRest(w, run, in.last().ID)
 		return true, nil
 	}
@@ -119,8 +120,7 @@ func (h *handler) showRest(w http.ResponseWriter, run serve.Run, messageID strin
 	t.begin()
 	for _, q := range run.Questions {
 		if !q.Answered {
-			t.points = append(t.points, runlog.Point{ID: q.ID, Agent: q.Agent, Tool: q.Tool, Kind: runlog.PointKind(q.Kind),
-				Message: q.Message, Info: q.Info})
+			t.points = append(t.points, q)
 		}
 	}
 	t.asks()

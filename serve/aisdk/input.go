@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/internal/media"
@@ -349,10 +349,10 @@ func (m *uiMessage) answers() (messages []*schema.Message) {
 }
 
 // answers are the answers that the last message has to questions that are open.
-func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
-	answers := serve.ClientAnswers(questions, in.last().calls())
+func (in *input) answers(questions []runs.Question) map[string]json.RawMessage {
+	answers := serve.ClientReplies(questions, in.last().calls())
 	for _, q := range questions {
-		if answer, given := in.decisions[q.ID]; given && !q.Answered && q.Kind != adk.QuestionClientTool {
+		if answer, given := in.decisions[q.ID]; given && !q.Answered && q.Kind != runs.KindClientTool {
 			answers[q.ID] = answer
 		}
 	}
@@ -360,19 +360,19 @@ func (in *input) answers(questions []serve.Question) map[string]json.RawMessage 
 }
 
 // isForPages reports whether a page answers a question: the others it has no way to.
-func isForPages(q *serve.Question) bool {
-	return q.Kind == adk.QuestionApproval || q.Kind == adk.QuestionClientTool
+func isForPages(q *runs.Question) bool {
+	return q.Kind == runs.KindApproval || q.Kind == runs.KindClientTool
 }
 
 // hasAll reports whether there are answers to all open questions that a page answers.
-func (in *input) hasAll(answers map[string]json.RawMessage, questions []serve.Question) bool {
-	return !slices.ContainsFunc(questions, func(q serve.Question) bool {
+func (in *input) hasAll(answers map[string]json.RawMessage, questions []runs.Question) bool {
+	return !slices.ContainsFunc(questions, func(q runs.Question) bool {
 		return isForPages(&q) && !q.Answered && !q.Optional && answers[q.ID] == nil
 	})
 }
 
 // knowsNoneOf reports whether the page answers none of some questions, but others.
-func (in *input) knowsNoneOf(questions []serve.Question) bool {
+func (in *input) knowsNoneOf(questions []runs.Question) bool {
 	return len(in.answers(questions)) == 0 && len(in.decisions) > 0
 }
 

@@ -82,7 +82,7 @@ func TestHandler_ServesEachKindOfMessages(t *testing.T) {
 			answer, err := http.Get(url + "/c1/stream")
 			require.NoError(t, err)
 			defer answer.Body.Close()
-			require.NoError(t, caller.Cancel(t.Context(), run.ID, serve.CancelRequest{Now: true}))
+			require.NoError(t, caller.Stop(t.Context(), run.ID, serve.StopRequest{Now: true}))
 			require.Len(t, find(<-ended, "abort"), 1)
 			require.Len(t, find(chunksOf(t, answer.Body), "abort"), 1)
 		})

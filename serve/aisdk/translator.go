@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve/internal/said"
 )
@@ -38,7 +39,7 @@ type translator struct {
 	// calls are the calls of the message, unnamed those that clients are told of when their names are known.
 	calls   map[string]*call
 	unnamed said.Unnamed
-	points  []runlog.Point
+	points  []runs.Question
 	// denied are the calls that a person has rejected, failed those that the page could not carry out.
 	denied map[string]bool
 	failed map[string]bool
@@ -129,9 +130,9 @@ func (t *translator) add(e *runlog.Event) {
 		t.send(chunk{"type": "data-weft-progress", "id": t.run + ".p." + d.Call, "data": d, "transient": true})
 	case *runlog.CustomData:
 		t.send(chunk{"type": "data-weft-custom", "id": fmt.Sprintf("%s.c%d", t.run, e.Seq), "data": d, "transient": true})
-	case *runlog.InterruptData:
-		t.points = d.Points
-	case *runlog.ResumeData:
+	case *runlog.WaitingData:
+		t.points = d.Questions
+	case *runlog.RepliesData:
 		t.answered(d)
 	case *runlog.RestartedData:
 		t.restart(d.FromSeq)
@@ -377,14 +378,14 @@ func (t *translator) endAgent(e *runlog.Event, d *runlog.AgentEndData) {
 }
 
 // answered notes the calls that were rejected, and those that the page could not carry out.
-func (t *translator) answered(d *runlog.ResumeData) {
+func (t *translator) answered(d *runlog.RepliesData) {
 	for _, p := range t.points {
 		var result adk.ClientToolResult
-		if p.Kind == runlog.ClientTool && json.Unmarshal(d.Answers[p.ID], &result) == nil && result.Error != "" {
+		if p.Kind == runs.KindClientTool && json.Unmarshal(d.Replies[p.ID], &result) == nil && result.Error != "" {
 			t.failed[p.Call] = true
 		}
 		var decision struct{ Verdict string }
-		if p.Kind == runlog.Approval && json.Unmarshal(d.Answers[p.ID], &decision) == nil && decision.Verdict == "rejected" {
+		if p.Kind == runs.KindApproval && json.Unmarshal(d.Replies[p.ID], &decision) == nil && decision.Verdict == "rejected" {
 			t.denied[p.Call] = true
 		}
 	}
@@ -394,7 +395,7 @@ func (t *translator) answered(d *runlog.ResumeData) {
 // snapshot writes all messages of the run instead of what was written, where events are missing.
 func (t *translator) snapshot(seq uint64, d *runlog.SnapshotData) {
 	t.restart(0)
-	t.points = d.Points
+	t.points = d.Questions
 	for i := range d.Messages {
 		t.say(seq, &d.Messages[i], nil)
 		for _, r := range said.Results(&d.Messages[i]) {
@@ -409,8 +410,8 @@ func (t *translator) asks() {
 		p := &t.points[i]
 		c := t.calls[p.Call]
 		switch {
-		case p.Kind == runlog.ClientTool && c != nil: // the page has the call
-		case p.Kind == runlog.Approval && c != nil && c.phase == asked:
+		case p.Kind == runs.KindClientTool && c != nil: // the page has the call
+		case p.Kind == runs.KindApproval && c != nil && c.phase == asked:
 			t.send(chunk{"type": "tool-approval-request", "approvalId": p.ID, "toolCallId": p.Call})
 		default:
 			t.send(chunk{"type": "data-weft-interrupt", "id": p.ID, "data": p})
@@ -425,7 +426,7 @@ var reasons = map[said.Finish]string{said.Whole: "stop", said.Cut: "length", sai
 // end ends the message.
 func (t *translator) end(d *runlog.RunEndData) {
 	reason := reasons[t.finish]
-	if d.Status == runlog.Interrupted {
+	if d.Status == runs.Waiting {
 		for _, span := range slices.Sorted(maps.Keys(t.answers)) {
 			t.endAnswer(t.answers[span])
 		}
@@ -435,11 +436,11 @@ func (t *translator) end(d *runlog.RunEndData) {
 	t.endStep()
 	t.send(chunk{"type": "message-metadata", "messageMetadata": chunk{"weft": chunk{"run": t.run, "usage": d.Usage}}})
 	switch d.Status {
-	case runlog.Cancelled:
+	case runs.Paused:
 		t.send(chunk{"type": "abort", "reason": "the run was stopped"})
 		t.phase = ended
 		return
-	case runlog.Failed:
+	case runs.Failed:
 		text := "something went wrong"
 		if d.Error != nil && d.Error.Message != "" {
 			text = d.Error.Message

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/schema/openai"
 )
@@ -20,7 +21,7 @@ func shown(t *testing.T, conf Config, events ...runlog.Event) []chunk {
 	for i := range events {
 		tr.add(&events[i])
 	}
-	tr.add(&runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: runlog.Done}})
+	tr.add(&runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: runs.Done}})
 	return r.chunks
 }
 
@@ -129,8 +130,8 @@ func TestTranslator_KeepsErrorsOfThePagesTools(t *testing.T) {
 	for answer, kind := range map[string]string{`{"text":"","error":"denied"}`: "tool-output-error", `{"text":"here"}`: "tool-output-available"} {
 		chunks := shown(t, Config{}, of(runlog.ToolStart, 2, 1, &runlog.ToolStartData{Call: "c", Name: "locate"}),
 			of(runlog.ToolEnd, 2, 1, &runlog.ToolEndData{Call: "c", Error: &runlog.Err{Type: "interrupted"}}),
-			of(runlog.Interrupt, 0, 0, &runlog.InterruptData{Points: []runlog.Point{{ID: "p", Call: "c", Kind: runlog.ClientTool}}}),
-			of(runlog.Resume, 0, 0, &runlog.ResumeData{Answers: map[string]json.RawMessage{"p": json.RawMessage(answer)}}),
+			of(runlog.Waiting, 0, 0, &runlog.WaitingData{Questions: []runs.Question{{ID: "p", Call: "c", Kind: runs.KindClientTool}}}),
+			of(runlog.Replied, 0, 0, &runlog.RepliesData{Replies: map[string]json.RawMessage{"p": json.RawMessage(answer)}}),
 			of(runlog.ToolStart, 3, 1, &runlog.ToolStartData{Call: "c", Name: "locate"}),
 			of(runlog.ToolEnd, 3, 1, &runlog.ToolEndData{Call: "c", Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "denied"}}}))
 		require.Len(t, find(chunks, kind), 1, answer)

@@ -98,7 +98,7 @@ func (q *chatRequest) results() (run string, answers map[string]json.RawMessage)
 		if answers == nil {
 			answers = map[string]json.RawMessage{}
 		}
-		run, answers[point] = of, serve.CallAnswer(text, false)
+		run, answers[point] = of, serve.CallReply(text, false)
 	}
 	return run, answers
 }
@@ -108,7 +108,7 @@ func (h *handler) begin(
 	ctx context.Context, c *serve.Caller, q *chatRequest, key string,
 ) (run serve.Run, behind uint64, err error) {
 	if id, answers := q.results(); id != "" {
-		if run, err = c.Answer(ctx, id, answers, false); err == nil || !isGone(err) {
+		if run, err = c.Reply(ctx, id, answers, false); err == nil || !isGone(err) {
 			return run, run.Token, err
 		}
 	}
@@ -133,17 +133,17 @@ func (h *handler) answerByText(ctx context.Context, c *serve.Caller, thread, tex
 		return run, false, nil
 	}
 	run, exists, err := c.LastRun(ctx, thread)
-	if err != nil || !exists || run.Status != serve.Waiting {
+	if err != nil || !exists || run.Status != runs.Waiting {
 		return run, false, err
 	}
 	answers := map[string]json.RawMessage{}
 	for _, q := range run.Questions {
-		if q.Kind != string(runlog.Approval) {
+		if q.Kind != runs.KindApproval {
 			return run, false, nil
 		}
 		answers[q.ID] = json.RawMessage(`{"approve":` + map[string]string{"yes": "true", "no": "false"}[word] + `}`)
 	}
-	run, err = c.Answer(ctx, run.ID, answers, false)
+	run, err = c.Reply(ctx, run.ID, answers, false)
 	return run, true, err
 }
 
@@ -178,10 +178,10 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request, c *serve.Caller) 
 // read reads a run to where it ends or waits. It stops the run when the client goes away.
 func (h *handler) read(ctx context.Context, c *serve.Caller, run string, behind uint64, to reader) error {
 	o := newOutline(to)
-	for e, err := range c.Events(ctx, run, runlog.Cursor{}) {
+	for e, err := range c.Watch(ctx, run, runs.Cursor{}) {
 		if err != nil {
 			if ctx.Err() != nil {
-				_ = c.Cancel(context.WithoutCancel(ctx), run, serve.CancelRequest{Now: true, Reason: "the client has gone away"})
+				_ = c.Stop(context.WithoutCancel(ctx), run, serve.StopRequest{Now: true, Reason: "the client has gone away"})
 			}
 			return err
 		}
@@ -244,7 +244,7 @@ func usageOf(u runs.Usage) map[string]any {
 }
 
 // clientCall is the call that a question is about.
-func clientCall(p runlog.Point) (call struct {
+func clientCall(p runs.Question) (call struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }) {
@@ -274,7 +274,7 @@ func (a *chatCompletion) work(piece string) {
 }
 
 func (a *chatCompletion) end(e ending) {
-	if e.status == runlog.Cancelled && e.err == nil { // what there is must not pass for the whole answer
+	if e.status == runs.Paused && e.err == nil { // what there is must not pass for the whole answer
 		e.err = &runlog.Err{Type: "cancelled", Message: "the run was stopped"}
 	}
 	a.ended, a.reason = e, "stop"
@@ -282,7 +282,7 @@ func (a *chatCompletion) end(e ending) {
 	case e.err != nil:
 		a.broken(serve.NewProblem(serve.Internal, "%s", e.err.Message))
 		return
-	case e.status == runlog.Interrupted && len(clientCalls(e.points)) > 0:
+	case e.status == runs.Waiting && len(clientCalls(e.points)) > 0:
 		a.reason = "tool_calls"
 		for i, p := range e.points {
 			call := clientCall(p)
@@ -290,7 +290,7 @@ func (a *chatCompletion) end(e ending) {
 				"function": map[string]any{"name": call.Name, "arguments": call.Arguments}})
 		}
 		a.chunk(map[string]any{"tool_calls": a.calls}, nil)
-	case e.status == runlog.Interrupted:
+	case e.status == runs.Waiting:
 		if words := question(e.points); words != "" {
 			a.message()
 			a.text(words)
@@ -310,7 +310,7 @@ func (a *chatCompletion) end(e ending) {
 // named adds to an object what all of an answer have: with questions, also a member by which a client finds them.
 func (a *chatCompletion) named(object map[string]any, withQuestions bool) map[string]any {
 	object["id"], object["created"], object["model"] = a.id, a.created, a.model
-	if withQuestions && a.ended.status == runlog.Interrupted {
+	if withQuestions && a.ended.status == runs.Waiting {
 		object["weft"] = map[string]any{"run": a.run, "interrupts": a.ended.points}
 	}
 	return object

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -68,10 +69,10 @@ func (f *formatted) text(piece string) { f.last.WriteString(piece) }
 
 func (f *formatted) end(e ending) {
 	answer := f.last.String()
-	if e.status == runlog.Done && e.err == nil {
+	if e.status == runs.Done && e.err == nil {
 		value, err := f.format.Value(answer)
 		if err != nil { // a tool has ended the run, for example
-			e.status = runlog.Failed
+			e.status = runs.Failed
 			e.err = &runlog.Err{Type: "error", Message: "the answer is not of the format that was asked for"}
 		}
 		answer = string(value)

@@ -67,7 +67,7 @@ func TestHandler_ServesEachKindOfMessages(t *testing.T) {
 			caller := d.Local(t)
 			stop := func() {
 				run := servetest.Speaking(t, caller)
-				require.NoError(t, caller.Cancel(t.Context(), run.ID, serve.CancelRequest{Now: true}))
+				require.NoError(t, caller.Stop(t.Context(), run.ID, serve.StopRequest{Now: true}))
 			}
 			ended := make(chan struct{})
 			go func() {

@@ -272,9 +272,9 @@ func TestChat_AsksInWordsAndIsAnsweredByText(t *testing.T) {
 			adktest.Says("Done.").SeeingLast(want))
 		thread := `,"metadata":{"thread":"t1"}}`
 		c := a.chat(200, ask+thread)
-		require.Equal(t, "may pay run with {}?", c.Choices[0].Message.Content)
+		require.Equal(t, "May pay run with {}?", c.Choices[0].Message.Content)
 		require.Equal(t, "approval", c.Weft.Interrupts[0].Kind)
-		require.Equal(t, "interrupts_open", a.chat(409, ask+thread).Error.Code)
+		require.Equal(t, "questions_open", a.chat(409, ask+thread).Error.Code)
 		require.Equal(t, "Done.", a.chat(200, `{"model":"desk","messages":[{"role":"user","content":"`+word+`"}]`+thread).Choices[0].Message.Content)
 	}
 }

@@ -22,9 +22,9 @@ type reader interface {
 
 // ending is the end of a run, or of its stretch.
 type ending struct {
-	status runlog.Status
+	status runs.Status
 	// points has the points that it waits for.
-	points []runlog.Point
+	points []runs.Question
 	err    *runlog.Err
 	usage  runs.Usage
 	// finish is the reason for which the last answer of a model ended.
@@ -42,7 +42,7 @@ type outline struct {
 	said  bool
 	// shown: a message was shown.
 	shown  bool
-	points []runlog.Point
+	points []runs.Question
 	// finish is the reason for which the answer read last ended.
 	finish said.Finish
 }
@@ -86,8 +86,8 @@ func (o *outline) add(e *runlog.Event) {
 		}
 	case *runlog.SnapshotData:
 		o.snapshot(d)
-	case *runlog.InterruptData:
-		o.points = d.Points
+	case *runlog.WaitingData:
+		o.points = d.Questions
 	case *runlog.RunEndData:
 		o.to.end(ending{status: d.Status, points: o.points, err: d.Error, usage: d.Usage, finish: o.finish})
 	}
@@ -125,14 +125,14 @@ func (o *outline) snapshot(d *runlog.SnapshotData) {
 			o.say(said.In(&d.Messages[i]).Text)
 		}
 	}
-	o.points = d.Points
+	o.points = d.Questions
 }
 
 // question returns the questions of a run, in words.
-func question(points []runlog.Point) string {
+func question(points []runs.Question) string {
 	var lines []string
 	for _, p := range points {
-		text := p.Message
+		text := p.Text
 		if text == "" {
 			text = "The agent waits for an answer."
 		}
@@ -142,9 +142,9 @@ func question(points []runlog.Point) string {
 }
 
 // clientCalls are the calls that the client is to carry out, if those are all that a run waits for.
-func clientCalls(points []runlog.Point) []runlog.Point {
+func clientCalls(points []runs.Question) []runs.Question {
 	for _, p := range points {
-		if p.Kind != runlog.ClientTool {
+		if p.Kind != runs.KindClientTool {
 			return nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/internal/said"
@@ -156,7 +157,7 @@ func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Messag
 				return nil, answers, err
 			}
 			if run, point, ours := ourCall(m.CallID); ours {
-				answers.add(run, point, serve.CallAnswer(text, false))
+				answers.add(run, point, serve.CallReply(text, false))
 			}
 			chat = append(chat, chatMessage{Role: "tool", ToolCallID: m.CallID, Content: m.Output})
 		case "mcp_approval_response":
@@ -234,7 +235,7 @@ func (h *handler) continueResponse(
 	case len(answers.all) > 0 && answers.run != previous.ID:
 		return run, 0, serve.NewProblem(serve.BadRequest, "the answers are to another response than previous_response_id")
 	case len(answers.all) > 0:
-		run, err = c.Answer(ctx, previous.ID, answers.all, false)
+		run, err = c.Reply(ctx, previous.ID, answers.all, false)
 		return run, run.Token, err
 	}
 	if err := checkNewest(ctx, c, previous); err != nil {
@@ -262,14 +263,14 @@ func (h *handler) answerRun(ctx context.Context, c *serve.Caller, answers itemAn
 		}
 	}
 	if len(open) == 0 {
-		behind, found := c.AnsweredBefore(ctx, run.ID, func([]serve.Question) map[string]json.RawMessage { return answers.all })
+		behind, found := c.RepliedBefore(ctx, run.ID, func([]runs.Question) map[string]json.RawMessage { return answers.all })
 		if !found {
 			return run, serve.NewProblem(serve.AlreadyAnswered, "the run does not wait for these answers any more")
 		}
 		run.Token = behind
 		return run, nil
 	}
-	return c.Answer(ctx, run.ID, open, false)
+	return c.Reply(ctx, run.ID, open, false)
 }
 
 // start returns the start of the run that the request asks for. The client's history is trusted; its new messages are added
@@ -405,7 +406,7 @@ func (a *response) look(ctx context.Context, c *serve.Caller, behind uint64) err
 	quiet := time.AfterFunc(lookFor, stop)
 	defer quiet.Stop()
 	o := newOutline(a)
-	for e, err := range c.Events(looking, a.run, runlog.Cursor{}) {
+	for e, err := range c.Watch(looking, a.run, runs.Cursor{}) {
 		if err != nil {
 			if looking.Err() != nil && ctx.Err() == nil { // it is in progress
 				return nil
@@ -562,7 +563,7 @@ func (a *response) whole(item map[string]any) {
 func (a *response) end(e ending) {
 	a.begin()
 	a.endMessage()
-	if e.status == runlog.Interrupted {
+	if e.status == runs.Waiting {
 		a.ask(e.points)
 	}
 	a.object["output"] = append([]any{}, a.output...)
@@ -574,7 +575,7 @@ func (a *response) end(e ending) {
 	case e.err != nil:
 		status = "failed"
 		a.object["error"] = map[string]any{"code": "server_error", "message": e.err.Message}
-	case e.status == runlog.Cancelled:
+	case e.status == runs.Paused:
 		status = "incomplete"
 		a.object["incomplete_details"] = map[string]any{"reason": "cancelled"}
 	case e.finish == said.Cut:
@@ -590,17 +591,17 @@ func (a *response) end(e ending) {
 }
 
 // ask appends what the run waits for: approvals and calls for the client as items of the API, other questions in words.
-func (a *response) ask(points []runlog.Point) {
-	var others []runlog.Point
+func (a *response) ask(points []runs.Question) {
+	var others []runs.Question
 	for _, p := range points {
 		call := clientCall(p)
 		switch {
-		case p.Kind == runlog.Approval && !a.inWords:
+		case p.Kind == runs.KindApproval && !a.inWords:
 			var request struct{ Tool, Arguments string }
 			_ = json.Unmarshal(p.Info, &request)
 			a.whole(map[string]any{"type": "mcp_approval_request", "id": approvalID(a.run, p.ID), "name": request.Tool,
 				"arguments": request.Arguments, "server_label": serverLabel})
-		case p.Kind == runlog.ClientTool:
+		case p.Kind == runs.KindClientTool:
 			a.whole(map[string]any{"type": "function_call", "id": "fc_" + p.ID, "call_id": toolCallID(a.run, p.ID), "name": call.Name,
 				"arguments": call.Arguments, "status": "completed"})
 		default:

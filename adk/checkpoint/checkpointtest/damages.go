@@ -40,7 +40,7 @@ func Damages(t *testing.T, s runs.Store, events runlog.Store, cells func() []Cel
 			noError(t, lease.AppendRecord(background, id, fmt.Appendf(nil, "record %d of %s", n, id)))
 		}
 		noError(t, lease.Settle(background, runs.Settlement{Status: runs.Waiting, Checkpoint: []byte("checkpoint of " + id),
-			Waiting: []runs.Question{{ID: "q", Kind: "question", Summary: "may " + id + "?"}}}))
+			Waiting: []runs.Question{{ID: "q", Kind: "question", Text: "may " + id + "?"}}}))
 		if events != nil {
 			noError(t, events.Append(background, id, []runlog.Event{
 				{V: runlog.Version, Run: id, Seq: 1, Token: lease.Token(), Type: runlog.Action, Data: &runlog.ActionData{}},
@@ -145,7 +145,7 @@ func look(s runs.Store, events runlog.Store, id string) []seen {
 	looks = append(looks, seen{of: "the journal", text: string(bytes.Join(records, []byte{'\n'})), err: err})
 	if events != nil {
 		text := ""
-		for e, cause := range events.Read(background, id, runlog.Cursor{}) {
+		for e, cause := range events.Read(background, id, runs.Cursor{}) {
 			if err = cause; err != nil {
 				break
 			}

@@ -84,7 +84,7 @@ func LosesAnswers(t *testing.T, s, whole runs.Store, mend func()) {
 		must("Acquire", err)
 		must("Settle", l.Settle(background, runs.Settlement{Status: runs.Waiting,
 			Waiting: []runs.Question{{ID: "q"}}}))
-		must("Answer", s.Reply(background, id, runs.Reply{Point: "q", Data: []byte("yes")}))
+		must("Answer", s.Reply(background, id, runs.Reply{To: "q", Data: []byte("yes")}))
 		_, err = s.Submit(background, fmt.Sprint("new ", i), runs.Spec{})
 		must("Submit", err)
 	}

@@ -243,7 +243,7 @@ var stepRules = []stepRule{
 	{name: "settle as waiting anew", holds: true, done: []error{runs.ErrLeaseLost},
 		prepare: func(s *stepped, id string) {
 			s.waits(id, "q")
-			s.must("Answer", s.Store.Reply(background, id, runs.Reply{Point: "q", Data: []byte("used up")}))
+			s.must("Answer", s.Store.Reply(background, id, runs.Reply{To: "q", Data: []byte("used up")}))
 		},
 		call: func(_ runs.Store, l runs.Lease, _ string) error {
 			return l.Settle(background, runs.Settlement{Status: runs.Waiting,
@@ -288,8 +288,8 @@ var stepRules = []stepRule{
 	{name: "answer", done: []error{runs.ErrReplied, runs.ErrNotWaiting},
 		prepare: func(s *stepped, id string) { s.waits(id, "q", "r") },
 		call: func(s runs.Store, _ runs.Lease, id string) error {
-			return s.Reply(background, id, runs.Reply{Point: "q", Data: []byte("yes")},
-				runs.Reply{Point: "r", Data: []byte("no")})
+			return s.Reply(background, id, runs.Reply{To: "q", Data: []byte("yes")},
+				runs.Reply{To: "r", Data: []byte("no")})
 		}},
 	{name: "acquire", done: []error{runs.ErrBusy},
 		prepare: func(s *stepped, id string) { s.submit(id, runs.Spec{Key: id}) }, call: acquireStep},
@@ -307,7 +307,7 @@ var stepRules = []stepRule{
 	{name: "remove", prepare: func(s *stepped, id string) {
 		s.submit(id, runs.Spec{Queue: id, Records: [][]byte{[]byte("a")}})
 		s.waits(id, "q")
-		s.must("Answer", s.Store.Reply(background, id, runs.Reply{Point: "q"}))
+		s.must("Answer", s.Store.Reply(background, id, runs.Reply{To: "q"}))
 	}, call: func(s runs.Store, _ runs.Lease, id string) error {
 		return s.Remove(background, id, false)
 	}},

@@ -43,13 +43,13 @@ func Reseal(t *testing.T, store runs.Store) {
 		must(err)
 		return l
 	}
-	point := runs.Question{ID: "q", Summary: "may I?", Info: []byte(`{"amount":3}`)}
+	point := runs.Question{ID: "q", Text: "may I?", Info: []byte(`{"amount":3}`)}
 	must(hold("done").Settle(ctx, runs.Settlement{Status: runs.Done, Result: []byte("paid"), DropRecords: true}))
 	for _, id := range []string{"waiting", "answered"} {
 		must(hold(id).Settle(ctx, runs.Settlement{Status: runs.Waiting, Checkpoint: []byte("at " + id),
 			DropRecords: true, Waiting: []runs.Question{point}}))
 	}
-	must(before.Reply(ctx, "answered", runs.Reply{Point: "q", Data: []byte("yes")}))
+	must(before.Reply(ctx, "answered", runs.Reply{To: "q", Data: []byte("yes")}))
 	running := hold("running")
 	must(running.AppendRecord(ctx, "running", []byte("step 1")))
 	must(before.Set(ctx, "plain", []byte("no run")))
@@ -90,7 +90,7 @@ func Reseal(t *testing.T, store runs.Store) {
 	if len(info.Waiting) != 1 || info.Status != runs.Waiting {
 		t.Fatalf("the run that waits is %+v", info)
 	}
-	expect("the summary", info.Waiting[0].Summary, "may I?")
+	expect("the summary", info.Waiting[0].Text, "may I?")
 	expect("the info", info.Waiting[0].Info, `{"amount":3}`)
 	l, err := alone.Acquire(ctx, "answered", runs.LeaseRequest{})
 	must(err)

@@ -156,7 +156,7 @@ func dueKeys(s *subject) {
 	s.nothingDue(runs.Due{})
 	s.settle(first, runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{{ID: "q"}}})
 	s.nothingDue(runs.Due{}) // one that waits is in front
-	noError(s.t, s.Reply(background, "z", runs.Reply{Point: "q"}))
+	noError(s.t, s.Reply(background, "z", runs.Reply{To: "q"}))
 	s.settle(s.due(runs.Due{}, "z")[0], runs.Settlement{Status: runs.Done})
 	s.settle(s.due(runs.Due{}, "y")[0], runs.Settlement{Status: runs.Failed})
 	s.settle(s.due(runs.Due{}, "x")[0], runs.Settlement{Status: runs.Paused})

@@ -268,7 +268,7 @@ func (b *brokenRuns) Reply(ctx context.Context, id string, answers ...runs.Reply
 	case b.has("needs all"):
 		for _, p := range info.Waiting {
 			if p.Optional {
-				answers = append(answers, runs.Reply{Point: p.ID})
+				answers = append(answers, runs.Reply{To: p.ID})
 			}
 		}
 	}

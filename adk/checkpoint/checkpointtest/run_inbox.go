@@ -34,7 +34,7 @@ var inboxRules = []runRule{
 func (s *subject) answer(id string, points ...string) error {
 	var answers []runs.Reply
 	for _, p := range points {
-		answers = append(answers, runs.Reply{Point: p, Data: []byte("yes to " + p), By: "ana"})
+		answers = append(answers, runs.Reply{To: p, Data: []byte("yes to " + p), By: "ana"})
 	}
 	return s.Reply(background, id, answers...)
 }
@@ -45,8 +45,8 @@ func (s *subject) answered(l runs.Lease, points ...string) {
 	answers, err := l.Replies(background)
 	var got []string
 	for _, a := range answers {
-		got = append(got, a.Point)
-		if string(a.Data) != "yes to "+a.Point || a.By != "ana" || a.At.IsZero() {
+		got = append(got, a.To)
+		if string(a.Data) != "yes to "+a.To || a.By != "ana" || a.At.IsZero() {
 			s.t.Errorf("an answer is %+v; want what was said, by ana, and when", a)
 		}
 	}
@@ -72,7 +72,7 @@ func inboxOneAnswer(s *subject) {
 	var taken []string
 	together(32, func(g int) {
 		data := fmt.Sprint("answer ", g)
-		err := s.Reply(background, "run", runs.Reply{Point: "q", Data: []byte(data), JSON: true, By: data})
+		err := s.Reply(background, "run", runs.Reply{To: "q", Data: []byte(data), JSON: true, By: data})
 		if err != nil {
 			s.refusedWith("Answer beside others", err, runs.ErrReplied, runs.Waiting)
 			return

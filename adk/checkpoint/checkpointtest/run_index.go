@@ -145,7 +145,7 @@ func (s *subject) meddles(random *rand.Rand) {
 			}
 			switch {
 			case q.WaitingFor != "":
-				err = s.Reply(background, i.ID, runs.Reply{Point: "q", Data: []byte("1"), JSON: true})
+				err = s.Reply(background, i.ID, runs.Reply{To: "q", Data: []byte("1"), JSON: true})
 			case i.Status == runs.Paused:
 				err = s.Continue(background, i.ID)
 			case random.IntN(8) == 0:
@@ -183,7 +183,7 @@ func (s *subject) answersAll() {
 		}
 		for _, p := range i.Waiting {
 			if !p.Answered {
-				noError(s.t, s.Reply(background, i.ID, runs.Reply{Point: p.ID, Data: []byte("1"), JSON: true}))
+				noError(s.t, s.Reply(background, i.ID, runs.Reply{To: p.ID, Data: []byte("1"), JSON: true}))
 			}
 		}
 	}

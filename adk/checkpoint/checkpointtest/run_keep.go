@@ -182,7 +182,7 @@ func keepHostileIDs(s *subject) {
 				Records: [][]byte{fmt.Append(nil, n)}}})
 		noError(s.t, l.AppendRecord(background, id, []byte(id)))
 		s.settle(l, runs.Settlement{Status: runs.Waiting, Checkpoint: []byte(id),
-			Waiting: []runs.Question{{ID: id, Kind: "question", For: []string{id}, Summary: id}}})
+			Waiting: []runs.Question{{ID: id, Kind: "question", For: []string{id}, Text: id}}})
 	}
 	for n, id := range ids {
 		recorded(s.t, s, id, fmt.Sprint(n), id)
@@ -194,7 +194,7 @@ func keepHostileIDs(s *subject) {
 			s.lists(runs.Query{WaitingFor: id}, id)
 			s.lists(runs.Query{Agent: id}, id)
 		}
-		noError(s.t, s.Reply(background, id, runs.Reply{Point: id, Data: []byte(id), By: id}))
+		noError(s.t, s.Reply(background, id, runs.Reply{To: id, Data: []byte(id), By: id}))
 		s.due(runs.Due{Queues: []string{id}}, id)
 	}
 	s.lists(runs.Query{}, slices.Clone(ids)...)
@@ -226,7 +226,7 @@ func keepValues(s *subject) {
 		if got := s.info(name).Bytes; got < int64(len(value)) || got > int64(len(value))*3/2+4096 {
 			s.t.Errorf("a run with a checkpoint of %d bytes has %d bytes", len(value), got)
 		}
-		noError(s.t, s.Reply(background, name, runs.Reply{Point: "q", Data: value}))
+		noError(s.t, s.Reply(background, name, runs.Reply{To: "q", Data: value}))
 		l = s.hold(name)
 		if answers, err := l.Replies(background); err != nil || len(answers) != 1 || !bytes.Equal(answers[0].Data, value) {
 			s.t.Errorf("Answers with %d bytes: %d, %v; want the one that was given", len(value), len(answers), err)
@@ -262,7 +262,7 @@ func keepContextEnded(s *subject) {
 			runs.Ready)},
 		"Acquire":    {func() error { return s.acquireIn(ctx, "made") }, has("made", runs.Running)},
 		"AcquireDue": {func() error { return s.acquireDueIn(ctx, "q") }, has("ready", runs.Running)},
-		"Answer": {func() error { return s.Reply(ctx, "waiting", runs.Reply{Point: "q"}) }, has("waiting",
+		"Answer": {func() error { return s.Reply(ctx, "waiting", runs.Reply{To: "q"}) }, has("waiting",
 			runs.Ready)},
 		"Continue": {func() error { return s.Continue(ctx, "paused") }, has("paused", runs.Ready)},
 		"Remove": {func() error { return s.Remove(ctx, "done", false) },
@@ -317,7 +317,7 @@ func keepTooLong(s *subject) {
 			return err
 		},
 		"Answer": func() error {
-			return s.Reply(background, "asking run", runs.Reply{Point: "r"}, runs.Reply{Point: "q", Data: value})
+			return s.Reply(background, "asking run", runs.Reply{To: "r"}, runs.Reply{To: "q", Data: value})
 		},
 		"Set":          func() error { return l.Set(background, "run", value) },
 		"AppendRecord": func() error { return l.AppendRecord(background, "run", value) },

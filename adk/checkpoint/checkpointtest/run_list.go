@@ -72,8 +72,8 @@ func (s *subject) population(n int) (all []runs.Info) {
 			Key: one("", id, "key "+id), Tags: map[string]string{"x": one("1", "2"), one("y", "z"): one("", "1")}})
 		if status := states[random.IntN(len(states))]; status != "" {
 			s.settled(id, runs.Settlement{Status: status, Waiting: []runs.Question{
-				{ID: "q", Kind: one("approval", "timer"), For: []string{one("ana", "bob"), "eve"}},
-				{ID: "r", Kind: one("question", "timer"), For: []string{one("ana", "an"), "o'neil%"}}}})
+				{ID: "q", Kind: runs.Kind(one("approval", "timer")), For: []string{one("ana", "bob"), "eve"}},
+				{ID: "r", Kind: runs.Kind(one("question", "timer")), For: []string{one("ana", "an"), "o'neil%"}}}})
 			if status == runs.Waiting && random.IntN(2) == 0 {
 				noError(s.t, s.answer(id, "q"))
 			}
@@ -197,7 +197,7 @@ func queries(all []runs.Info) func() runs.Query {
 			func() { q.Parent = []string{"run 000", "run 00"}[random.IntN(2)] },
 			func() { q.Key = all[random.IntN(len(all))].Key },
 			func() { q.WaitingFor = []string{"ana", "an", "eve", "o'neil%", "%"}[random.IntN(5)] },
-			func() { q.Kind = []string{"approval", "timer", "none"}[random.IntN(3)] },
+			func() { q.Kind = []runs.Kind{"approval", "timer", "none"}[random.IntN(3)] },
 			func() { q.Tags = map[string]string{"x": "1"} },
 			func() { q.Tags = map[string]string{"x": "2", "y": ""} },
 			func() { q.CreatedAfter = middle.Created },

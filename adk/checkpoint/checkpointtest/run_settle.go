@@ -29,8 +29,8 @@ func settleWaiting(s *subject) {
 	l := s.hold("run")
 	at := s.now().Add(time.Hour).Truncate(time.Millisecond)
 	point := runs.Question{ID: "q", Address: "agent:a", Kind: "approval", For: []string{"ana", "bob"},
-		Summary: "may I?",
-		Info:    []byte(`{"a":1}`), Truncated: true, Optional: true, Since: at, Expires: at.Add(time.Hour)}
+		Text: "may I?",
+		Info: []byte(`{"a":1}`), Truncated: true, Optional: true, Since: at, Expires: at.Add(time.Hour)}
 	noError(s.t, l.AppendRecord(background, "run", []byte("step")))
 	s.settle(l, runs.Settlement{Status: runs.Waiting, WakeAt: at, Checkpoint: []byte("saved"),
 		DropRecords: true,
@@ -41,7 +41,7 @@ func settleWaiting(s *subject) {
 		s.t.Fatalf("Inspect = %+v; want what was settled", i)
 	}
 	if w := i.Waiting[0]; w.ID != "q" || w.Address != point.Address || w.Kind != point.Kind ||
-		w.Summary != point.Summary ||
+		w.Text != point.Text ||
 		!slices.Equal(w.For, point.For) || string(w.Info) != string(point.Info) || !w.Truncated || !w.Optional ||
 		!w.Since.Equal(at) || !w.Expires.Equal(point.Expires) || w.Answered || i.Waiting[1].ID != "r" {
 		s.t.Errorf("the questions are %+v; want %+v first", i.Waiting, point)
@@ -230,7 +230,7 @@ func settleUsage(s *subject) {
 // settleRelease: a settlement without a status gives the lease back, and nothing else.
 func settleRelease(s *subject) {
 	s.waiting("waiting", runs.Question{ID: "q"}, runs.Question{ID: "r"})
-	noError(s.t, s.Reply(background, "waiting", runs.Reply{Point: "q", Data: []byte("yes")}))
+	noError(s.t, s.Reply(background, "waiting", runs.Reply{To: "q", Data: []byte("yes")}))
 	s.settled("failed", runs.Settlement{Status: runs.Failed, Err: "no luck", Keep: long})
 	s.settled("paused", runs.Settlement{Status: runs.Paused})
 	s.submit("ready", runs.Spec{})
@@ -306,7 +306,7 @@ func settleAskedAgain(s *subject) {
 	s.hasStatus("parent", runs.Ready)
 	s.hasStatus("other parent", runs.Waiting)
 	answers, err := s.hold("parent").Replies(background)
-	if err != nil || len(answers) != 1 || answers[0].Point != "second" || string(answers[0].Data) != "answer" {
+	if err != nil || len(answers) != 1 || answers[0].To != "second" || string(answers[0].Data) != "answer" {
 		s.t.Errorf("Answers = %+v, %v; want that of the child to the question that was asked last", answers, err)
 	}
 }
@@ -326,7 +326,7 @@ func settleParent(s *subject) {
 		s.settled("child "+string(end), runs.Settlement{Status: end, Answer: []byte("answer")})
 		s.hasStatus(parent, runs.Ready)
 		answers, err := s.hold(parent).Replies(background)
-		if err != nil || len(answers) != 1 || answers[0].Point != "q" || string(answers[0].Data) != "answer" {
+		if err != nil || len(answers) != 1 || answers[0].To != "q" || string(answers[0].Data) != "answer" {
 			s.t.Errorf("Answers = %+v, %v; want that of the child", answers, err)
 		}
 	}
@@ -346,7 +346,7 @@ func settleIsolated(s *subject) {
 	points := []runs.Question{{ID: "q", For: []string{"good"}, Info: []byte(`"good"`)}}
 	saved, data := []byte("good"), []byte("good")
 	s.settled("run", runs.Settlement{Status: runs.Waiting, Waiting: points, Checkpoint: saved})
-	noError(s.t, s.Reply(background, "run", runs.Reply{Point: "q", Data: data}))
+	noError(s.t, s.Reply(background, "run", runs.Reply{To: "q", Data: data}))
 	for range 2 {
 		tags["k"], points[0].ID, points[0].For[0] = "bad", "bad", "bad"
 		for _, b := range [][]byte{record, saved, data, points[0].Info} {

@@ -28,7 +28,7 @@ func Tenants(t *testing.T, of func(tenant string) runs.Store) {
 		s.hasOwn(i)
 		switch i % 3 {
 		case 0:
-			noError(t, s.Reply(background, "run", runs.Reply{Point: "q", Data: fmt.Append(nil, i)}))
+			noError(t, s.Reply(background, "run", runs.Reply{To: "q", Data: fmt.Append(nil, i)}))
 		case 1:
 			noError(t, s.Stop(background, "run", runs.StopRequest{}))
 		default:

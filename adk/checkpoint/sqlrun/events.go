@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // EventsConfig configures [Store.OpenEvents]. The zero value works.
@@ -109,23 +110,23 @@ func (t *transaction) takeLog(ctx context.Context, key string, first, latest int
 }
 
 // lastEvent is the position of the last event of a run.
-func (t *transaction) lastEvent(ctx context.Context, key string) (last runlog.Cursor, err error) {
+func (t *transaction) lastEvent(ctx context.Context, key string) (last runs.Cursor, err error) {
 	return scanCursor(t.one(ctx, lastEvent, t.tenant, key))
 }
 
 const lastEvent = `SELECT token, seq FROM {events} WHERE tenant = $1 AND run = $2 ORDER BY token DESC, seq DESC LIMIT 1`
 
-func scanCursor(row *sql.Row) (at runlog.Cursor, err error) {
+func scanCursor(row *sql.Row) (at runs.Cursor, err error) {
 	var token, seq int64
 	err = row.Scan(&token, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return runlog.Cursor{Token: uint64(token), Seq: uint64(seq)}, err
+	return runs.Cursor{Token: uint64(token), Seq: uint64(seq)}, err
 }
 
 // addEvents inserts what is behind last, and removes the deltas of what ends.
-func (t *transaction) addEvents(ctx context.Context, key string, events []runlog.Event, last runlog.Cursor) error {
+func (t *transaction) addEvents(ctx context.Context, key string, events []runlog.Event, last runs.Cursor) error {
 	ended := map[runlog.SpanID]bool{}
 	for i := range events {
 		if e := &events[i]; e.Type == runlog.ModelEnd || e.Type == runlog.ToolEnd {
@@ -165,7 +166,7 @@ func (t *transaction) addEvents(ctx context.Context, key string, events []runlog
 const eventPage = 256
 
 // Read yields events.
-func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (e *Events) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		for {
 			page, err := e.page(ctx, run, after)
@@ -186,7 +187,7 @@ func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter
 	}
 }
 
-func (e *Events) page(ctx context.Context, run string, after runlog.Cursor) (page []runlog.Event, err error) {
+func (e *Events) page(ctx context.Context, run string, after runs.Cursor) (page []runlog.Event, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -224,7 +225,7 @@ func (e *Events) page(ctx context.Context, run string, after runlog.Cursor) (pag
 func bounded(n uint64) int64 { return int64(min(n, 1<<63-1)) }
 
 // Wait blocks until there may be an event behind the cursor.
-func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) error {
+func (e *Events) Wait(ctx context.Context, run string, after runs.Cursor) error {
 	key := encode(run)
 	changed, leave := e.keys.Watch(key)
 	defer leave()
@@ -247,7 +248,7 @@ func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) erro
 	}
 }
 
-func (e *Events) last(ctx context.Context, key string) (last runlog.Cursor, err error) {
+func (e *Events) last(ctx context.Context, key string) (last runs.Cursor, err error) {
 	s := e.store
 	err = s.retry(ctx, func(ctx context.Context, _ int) (err error) {
 		last, err = scanCursor(s.reads.QueryRowContext(ctx, s.sql(lastEvent), s.tenant, key))
@@ -276,10 +277,10 @@ func (e *Events) leave() {
 
 // poll looks for events of other processes of the runs that readers wait for.
 func (e *Events) poll() {
-	seen := map[string]runlog.Cursor{}
+	seen := map[string]runs.Cursor{}
 	for e.pause() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		looked := map[string]runlog.Cursor{}
+		looked := map[string]runs.Cursor{}
 		for keys := range slices.Chunk(e.keys.Watched(), polledAtOnce) {
 			last, err := e.lastOfAll(ctx, keys)
 			if err != nil {
@@ -315,7 +316,7 @@ func (e *Events) pause() bool {
 const polledAtOnce = 100
 
 // lastOfAll is last for several runs. Those without events are not in the map.
-func (e *Events) lastOfAll(ctx context.Context, keys []string) (last map[string]runlog.Cursor, err error) {
+func (e *Events) lastOfAll(ctx context.Context, keys []string) (last map[string]runs.Cursor, err error) {
 	s := e.store
 	var statement strings.Builder
 	args := []any{s.tenant}
@@ -328,7 +329,7 @@ func (e *Events) lastOfAll(ctx context.Context, keys []string) (last map[string]
 			ORDER BY token DESC, seq DESC LIMIT 1) AS l%d`, len(args), i)
 	}
 	err = s.retry(ctx, func(ctx context.Context, _ int) error {
-		last = map[string]runlog.Cursor{}
+		last = map[string]runs.Cursor{}
 		rows, err := s.reads.QueryContext(ctx, s.sql(statement.String()), args...)
 		if err != nil {
 			return err
@@ -340,7 +341,7 @@ func (e *Events) lastOfAll(ctx context.Context, keys []string) (last map[string]
 			if err := rows.Scan(&key, &token, &seq); err != nil {
 				return err
 			}
-			last[key] = runlog.Cursor{Token: uint64(token), Seq: uint64(seq)}
+			last[key] = runs.Cursor{Token: uint64(token), Seq: uint64(seq)}
 		}
 		return rows.Err()
 	})
@@ -388,8 +389,8 @@ func scanInfo(scan func(...any) error) (info runlog.Info, err error) {
 		last.Run, _ = decode(key)
 	}
 	info = runlog.Info{Run: last.Run, Updated: time.UnixMicro(at),
-		First: runlog.Cursor{Token: uint64(firstToken), Seq: uint64(firstSeq)},
-		Last:  runlog.Cursor{Token: uint64(token), Seq: uint64(seq)}}
+		First: runs.Cursor{Token: uint64(firstToken), Seq: uint64(firstSeq)},
+		Last:  runs.Cursor{Token: uint64(token), Seq: uint64(seq)}}
 	if end, ok := last.Data.(*runlog.RunEndData); ok {
 		info.End = end.Status
 	}

@@ -118,6 +118,10 @@ func (s *Store) transition(ctx context.Context, doing, id string, do func(r *row
 
 // Reply replies to questions of a run.
 func (s *Store) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
+	answers, err := storekit.EncodedReplies(answers)
+	if err != nil {
+		return err
+	}
 	return s.transition(ctx, "answer", id, func(r *row, attempt int) error {
 		if attempt > 0 && areStored(r.Answers, answers) {
 			return nil // by an earlier attempt
@@ -130,7 +134,7 @@ func (s *Store) Reply(ctx context.Context, id string, answers ...runs.Reply) err
 func areStored(given, answers []runs.Reply) bool {
 	for _, a := range answers {
 		if !slices.ContainsFunc(given, func(g runs.Reply) bool {
-			return g.Point == a.Point && g.By == a.By && g.JSON == a.JSON && bytes.Equal(g.Data, a.Data)
+			return g.To == a.To && g.By == a.By && g.JSON == a.JSON && bytes.Equal(g.Data, a.Data)
 		}) {
 			return false
 		}

@@ -183,11 +183,11 @@ func (s *Store) conditions(q runs.Query, by way, args *[]any) (from, where strin
 	switch {
 	case by.asks, q.Kind == "" && q.WaitingFor == "":
 	case q.WaitingFor == "":
-		add("EXISTS (SELECT 1 FROM {asks} a WHERE a.run = r.no AND a.kind = $%d)", q.Kind)
+		add("EXISTS (SELECT 1 FROM {asks} a WHERE a.run = r.no AND a.kind = $%d)", string(q.Kind))
 	case q.Kind == "":
 		add("EXISTS (SELECT 1 FROM {asks} a WHERE a.run = r.no AND a.whom = $%d)", q.WaitingFor)
 	default:
-		add("EXISTS (SELECT 1 FROM {asks} a WHERE a.run = r.no AND a.kind = $%d AND a.whom = $%d)", q.Kind, q.WaitingFor)
+		add("EXISTS (SELECT 1 FROM {asks} a WHERE a.run = r.no AND a.kind = $%d AND a.whom = $%d)", string(q.Kind), q.WaitingFor)
 	}
 	return from, b.String()
 }

@@ -310,7 +310,7 @@ func asksOf(waiting []runs.Question) (asks []ask) {
 		if p.Answered {
 			continue
 		}
-		kind := encode(p.Kind)
+		kind := encode(string(p.Kind))
 		if len(p.For) == 0 {
 			asks = append(asks, ask{kind, ""})
 		}

@@ -90,13 +90,13 @@ func waysBeside(q runs.Query) (ways []way) {
 	switch {
 	case q.WaitingFor != "" && q.Kind != "":
 		ways = append(ways, way{table: table, index: "asks_whom", where: "d.whom = $%d AND d.kind = $%d",
-			values: []string{q.WaitingFor, q.Kind}, asks: true})
+			values: []string{q.WaitingFor, string(q.Kind)}, asks: true})
 	case q.WaitingFor != "":
 		ways = append(ways, way{table: table, index: "asks_whom", where: `d.whom = $%d AND NOT EXISTS
 			(SELECT 1 FROM {asks} e WHERE e.run = d.run AND e.whom = d.whom AND e.kind < d.kind)`, values: []string{q.WaitingFor}, asks: true})
 	case q.Kind != "":
 		ways = append(ways, way{table: table, index: "asks_kind", where: `d.kind = $%d AND NOT EXISTS
-			(SELECT 1 FROM {asks} e WHERE e.run = d.run AND e.kind = d.kind AND e.whom < d.whom)`, values: []string{q.Kind}, asks: true})
+			(SELECT 1 FROM {asks} e WHERE e.run = d.run AND e.kind = d.kind AND e.whom < d.whom)`, values: []string{string(q.Kind)}, asks: true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.Tags)) {
 		ways = append(ways, way{table: "{tags}", index: "tags_value", where: "d.name = $%d AND d.value = $%d",

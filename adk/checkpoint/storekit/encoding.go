@@ -38,15 +38,17 @@ func (r *Row) Encode() ([]byte, error) {
 		}
 	}
 	for _, p := range i.Waiting {
-		q := savedPoint{ID: text(p.ID), Address: text(p.Address), Kind: text(p.Kind), Summary: text(p.Summary), Info: p.Info,
-			Truncated: p.Truncated, Optional: p.Optional, Since: moment(p.Since), Expires: moment(p.Expires), Answered: p.Answered}
+		q := savedQuestion{ID: text(p.ID), Address: text(p.Address), Kind: text(p.Kind), Agent: text(p.Agent), Tool: text(p.Tool),
+			Call: text(p.Call), Arguments: text(p.Arguments), Summary: text(p.Text), Schema: p.Schema, URL: text(p.URL), Info: p.Info,
+			InfoType: text(p.InfoType), Truncated: p.Truncated, Optional: p.Optional, Since: moment(p.Since),
+			Expires: moment(p.Expires), Answered: p.Answered}
 		for _, whom := range p.For {
 			q.For = append(q.For, text(whom))
 		}
 		s.Waiting = append(s.Waiting, q)
 	}
 	for _, a := range r.Answers {
-		s.Answers = append(s.Answers, savedAnswer{Point: text(a.Point), Data: a.Data, JSON: a.JSON, By: text(a.By), At: moment(a.At)})
+		s.Answers = append(s.Answers, savedReply{Point: text(a.To), Data: a.Data, JSON: a.JSON, By: text(a.By), At: moment(a.At)})
 	}
 	if stop := r.Stopping; stop != nil {
 		s.Stopping = &savedStop{stop.Immediate, stop.Timeout, text(stop.Reason), text(stop.By), stop.Children}
@@ -111,16 +113,17 @@ func DecodeRow(data []byte) (*Row, error) {
 		}
 	}
 	for _, q := range s.Waiting {
-		p := runs.Question{ID: string(q.ID), Address: string(q.Address), Kind: string(q.Kind), Summary: string(q.Summary),
-			Info: q.Info, Truncated: q.Truncated, Optional: q.Optional, Since: time.Time(q.Since), Expires: time.Time(q.Expires),
-			Answered: q.Answered}
+		p := runs.Question{ID: string(q.ID), Address: string(q.Address), Kind: runs.Kind(q.Kind), Agent: string(q.Agent),
+			Tool: string(q.Tool), Call: string(q.Call), Arguments: string(q.Arguments), Text: string(q.Summary), Schema: q.Schema,
+			URL: string(q.URL), Info: q.Info, InfoType: string(q.InfoType), Truncated: q.Truncated, Optional: q.Optional,
+			Since: time.Time(q.Since), Expires: time.Time(q.Expires), Answered: q.Answered}
 		for _, whom := range q.For {
 			p.For = append(p.For, string(whom))
 		}
 		r.Run.Waiting = append(r.Run.Waiting, p)
 	}
 	for _, a := range s.Answers {
-		r.Answers = append(r.Answers, runs.Reply{Point: string(a.Point), Data: a.Data, JSON: a.JSON, By: string(a.By), At: time.Time(a.At)})
+		r.Answers = append(r.Answers, runs.Reply{To: string(a.Point), Data: a.Data, JSON: a.JSON, By: string(a.By), At: time.Time(a.At)})
 	}
 	if stop := s.Stopping; stop != nil {
 		r.Stopping = &runs.StopRequest{Immediate: stop.Immediate, Timeout: stop.Timeout, Reason: string(stop.Reason),
@@ -159,23 +162,30 @@ type savedRow struct {
 	Trace       text            `json:"trace,omitempty"`
 	Error       text            `json:"error,omitempty"`
 	Tags        map[string]text `json:"tags,omitempty"`
-	Waiting     []savedPoint    `json:"waiting,omitempty"`
+	Waiting     []savedQuestion `json:"waiting,omitempty"`
 	Born        uint64          `json:"born,omitempty"`
 	TTL         time.Duration   `json:"ttl,omitempty"`
 	Taken       runs.Status     `json:"taken,omitempty"`
 	TakenSteps  int             `json:"taken_steps,omitempty"`
-	Answers     []savedAnswer   `json:"answers,omitempty"`
+	Answers     []savedReply    `json:"answers,omitempty"`
 	Result      []byte          `json:"result,omitempty"`
 	Stopping    *savedStop      `json:"stopping,omitempty"`
 }
 
-type savedPoint struct {
+type savedQuestion struct {
 	ID        text            `json:"id,omitempty"`
 	Address   text            `json:"address,omitempty"`
 	Kind      text            `json:"kind,omitempty"`
+	Agent     text            `json:"agent,omitempty"`
+	Tool      text            `json:"tool,omitempty"`
+	Call      text            `json:"call,omitempty"`
+	Arguments text            `json:"arguments,omitempty"`
 	For       []text          `json:"for,omitempty"`
-	Summary   text            `json:"summary,omitempty"`
+	Summary   text            `json:"summary,omitempty"` // Text
+	Schema    json.RawMessage `json:"schema,omitempty"`
+	URL       text            `json:"url,omitempty"`
 	Info      json.RawMessage `json:"info,omitempty"`
+	InfoType  text            `json:"info_type,omitempty"`
 	Truncated bool            `json:"truncated,omitempty"`
 	Optional  bool            `json:"optional,omitempty"`
 	Since     moment          `json:"since,omitzero"`
@@ -183,7 +193,7 @@ type savedPoint struct {
 	Answered  bool            `json:"answered,omitempty"`
 }
 
-type savedAnswer struct {
+type savedReply struct {
 	Point text   `json:"point,omitempty"`
 	Data  []byte `json:"data"` // null is none, and "" an empty one
 	JSON  bool   `json:"json,omitempty"`

@@ -18,6 +18,9 @@ import (
 
 // fill gives every field of a value one that is not zero, so that a field which is not written is missed.
 func fill(v reflect.Value) {
+	if !v.CanSet() || v.Kind() == reflect.Interface { // what only the process knows
+		return
+	}
 	switch v.Interface().(type) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.UnixMicro(1_700_000_000_123_456)))

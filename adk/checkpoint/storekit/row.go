@@ -229,22 +229,23 @@ func (r *Row) AskedAgain(n runs.Spec) bool {
 // isLate reports whether a question has expired before its answer came. The end of a child run is never late.
 // Rule distributed/C11.
 func isLate(p *runs.Question, now time.Time) bool {
-	return !p.Expires.IsZero() && !now.Before(p.Expires) && p.Kind != runQuestion
+	return !p.Expires.IsZero() && !now.Before(p.Expires) && p.Kind != runs.KindRun
 }
-
-// runQuestion is the kind of a question that the end of a run answers.
-const runQuestion = "run"
 
 // Answer takes all answers or none. That a run is paused which waits for them changes only that it stays so.
 // Rule distributed/C7.
 func (r *Row) Reply(answers []runs.Reply, now time.Time) error {
 	isWaiting := r.Run.Status == runs.Waiting || r.Run.Status == runs.Paused
 	waiting := slices.Clone(r.Run.Waiting)
+	answers, err := EncodedReplies(answers)
+	if err != nil {
+		return err
+	}
 	for _, a := range answers {
 		if err := CheckSize("answer", r.Run.ID, a.Data); err != nil {
 			return err
 		}
-		i := slices.IndexFunc(waiting, func(p runs.Question) bool { return p.ID == a.Point })
+		i := slices.IndexFunc(waiting, func(p runs.Question) bool { return p.ID == a.To })
 		switch {
 		case i >= 0 && waiting[i].Answered && !isWaiting: // another caller was faster
 			return r.Refuse(fmt.Errorf("%w; %w", runs.ErrReplied, runs.ErrNotWaiting))

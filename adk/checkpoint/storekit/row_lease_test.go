@@ -110,7 +110,7 @@ func TestRow_GivenBackItIsAsBefore(t *testing.T) {
 
 	answered := rowIn(t, runs.Waiting)
 	take(t, answered, 2, start)
-	require.NoError(t, answered.Reply([]runs.Reply{{Point: "q"}}, at))
+	require.NoError(t, answered.Reply([]runs.Reply{{To: "q"}}, at))
 	require.NoError(t, answered.Settle(runs.Settlement{}, runs.Retention{}, at))
 	require.Equal(t, runs.Ready, answered.Run.Status, "an answer came meanwhile")
 	require.Equal(t, at, answered.Run.WakeAt)
@@ -176,30 +176,30 @@ func TestRow_Answers(t *testing.T) {
 		r := newRow(t, runs.Spec{})
 		take(t, r, 1, start)
 		require.NoError(t, r.Settle(runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{
-			{ID: "a", Expires: end}, {ID: "b"}, {ID: "optional", Optional: true}, {ID: "child", Kind: runQuestion, Expires: end},
+			{ID: "a", Expires: end}, {ID: "b"}, {ID: "optional", Optional: true}, {ID: "child", Kind: runs.KindRun, Expires: end},
 		}}, runs.Retention{}, start))
 		return r
 	}
 	r := asking()
-	require.ErrorIs(t, r.Reply([]runs.Reply{{Point: "b"}, {Point: "a"}}, end), runs.ErrReplyLate)
+	require.ErrorIs(t, r.Reply([]runs.Reply{{To: "b"}, {To: "a"}}, end), runs.ErrReplyLate)
 	require.Empty(t, r.Answers, "all or none")
-	require.NoError(t, r.Reply([]runs.Reply{{Point: "a"}}, end.Add(-1)))
-	require.ErrorIs(t, r.Reply([]runs.Reply{{Point: "a"}}, start), runs.ErrReplied)
-	require.NoError(t, r.Reply([]runs.Reply{{Point: "child"}}, end.Add(time.Hour)), "the end of a run is never late")
+	require.NoError(t, r.Reply([]runs.Reply{{To: "a"}}, end.Add(-1)))
+	require.ErrorIs(t, r.Reply([]runs.Reply{{To: "a"}}, start), runs.ErrReplied)
+	require.NoError(t, r.Reply([]runs.Reply{{To: "child"}}, end.Add(time.Hour)), "the end of a run is never late")
 	require.Equal(t, runs.Waiting, r.Run.Status)
-	require.NoError(t, r.Reply([]runs.Reply{{Point: "b"}}, end))
+	require.NoError(t, r.Reply([]runs.Reply{{To: "b"}}, end))
 	require.Equal(t, runs.Ready, r.Run.Status, "what is optional need not be answered")
 	require.Equal(t, end, r.Run.WakeAt)
-	err := r.Reply([]runs.Reply{{Point: "b"}}, end)
+	err := r.Reply([]runs.Reply{{To: "b"}}, end)
 	require.ErrorIs(t, err, runs.ErrReplied)
 	require.ErrorIs(t, err, runs.ErrNotWaiting)
 	require.Len(t, r.Answers, 3)
 
 	r = asking()
-	require.NoError(t, r.Reply([]runs.Reply{{Point: "optional"}}, start))
+	require.NoError(t, r.Reply([]runs.Reply{{To: "optional"}}, start))
 	require.Equal(t, runs.Waiting, r.Run.Status)
 	require.NoError(t, r.Stop(runs.StopRequest{}, runs.Retention{}, start))
-	require.NoError(t, r.Reply([]runs.Reply{{Point: "a"}, {Point: "b"}, {Point: "child"}}, start))
+	require.NoError(t, r.Reply([]runs.Reply{{To: "a"}, {To: "b"}, {To: "child"}}, start))
 	require.Equal(t, runs.Paused, r.Run.Status, "a paused run stays so")
 	require.NoError(t, r.Continue(start))
 	require.Equal(t, runs.Ready, r.Run.Status)

@@ -70,9 +70,9 @@ func TestRow_Transitions(t *testing.T) {
 			r.Stopping = &runs.StopRequest{Reason: "enough"}
 			return r.Settle(runs.Settlement{Status: done}, runs.Retention{}, start)
 		}, [6]runs.Status{done, done, done, done, done, done}},
-		{"answered", func(r *Row) error { return r.Reply([]runs.Reply{{Point: "q"}}, start) },
+		{"answered", func(r *Row) error { return r.Reply([]runs.Reply{{To: "q"}}, start) },
 			[6]runs.Status{"", "", ready, "", "", ""}},
-		{"answered where it does not ask", func(r *Row) error { return r.Reply([]runs.Reply{{Point: "p"}}, start) }, [6]runs.Status{}},
+		{"answered where it does not ask", func(r *Row) error { return r.Reply([]runs.Reply{{To: "p"}}, start) }, [6]runs.Status{}},
 		{"stopped", func(r *Row) error { return r.Stop(runs.StopRequest{}, runs.Retention{}, start) },
 			[6]runs.Status{paused, paused, paused, paused, "", ""}},
 		{"continued", func(r *Row) error { return r.Continue(start) }, [6]runs.Status{ready, running, "", ready, "", ""}},

@@ -22,12 +22,13 @@ func Owned(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
 func ownedPoints(points []runs.Question) []runs.Question {
 	points = slices.Clone(points)
 	for i := range points {
-		points[i].For, points[i].Info = slices.Clone(points[i].For), slices.Clone(points[i].Info)
+		p := &points[i]
+		p.For, p.Info, p.Schema = slices.Clone(p.For), slices.Clone(p.Info), slices.Clone(p.Schema)
 	}
 	return points
 }
 
-// askedPoints is a copy of questions in which an Info that is no JSON is left out. How long it is, and the summary, is not
+// askedPoints is a copy of questions in which an Info that is no JSON is left out. How long it is, and the text, is not
 // for a store to bound: they may be sealed.
 func askedPoints(points []runs.Question) []runs.Question {
 	points = ownedPoints(points)
@@ -35,8 +36,22 @@ func askedPoints(points []runs.Question) []runs.Question {
 		if p := &points[i]; len(p.Info) > 0 && !json.Valid(p.Info) {
 			p.Info, p.Truncated = nil, true
 		}
+		if !json.Valid(points[i].Schema) {
+			points[i].Schema = nil
+		}
 	}
 	return points
+}
+
+// EncodedReplies returns replies with their values in Data: see [runs.Reply.Encoded].
+func EncodedReplies(replies []runs.Reply) (encoded []runs.Reply, err error) {
+	for _, r := range replies {
+		if r, err = r.Encoded(); err != nil {
+			return nil, err
+		}
+		encoded = append(encoded, r)
+	}
+	return encoded, nil
 }
 
 // OwnedAnswers is a copy of answers that shares nothing with them.
@@ -128,5 +143,5 @@ func (r *Row) ParentAnswer(s runs.Settlement) (parent string, answer runs.Reply,
 	if r.ParentPoint == "" || s.Status != runs.Done && s.Status != runs.Failed {
 		return "", answer, false
 	}
-	return r.Run.Parent, runs.Reply{Point: r.ParentPoint, Data: s.Answer, By: "run " + r.Run.ID}, true
+	return r.Run.Parent, runs.Reply{To: r.ParentPoint, Data: s.Answer, By: "run " + r.Run.ID}, true
 }

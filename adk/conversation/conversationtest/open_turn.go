@@ -2,8 +2,10 @@ package conversationtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -37,13 +40,13 @@ func openSwapped(t *testing.T, s conversation.Store) {
 	noError(t, s.SetOpen(background, "c", conversation.Main, "", open("1", "k1")))
 	is(t, "SetOpen with a wrong key", s.SetOpen(background, "c", conversation.Main, "k0", nil), conversation.ErrLost)
 	waits := open("1", "k2")
-	waits.Status, waits.Questions = conversation.Waiting, []conversation.Question{{ID: "q", Text: "May it?", Info: "why"}}
+	waits.Status, waits.Questions = conversation.Waiting, []runs.Question{{ID: "q", Text: "May it?", Info: json.RawMessage(`"why"`)}}
 	noError(t, s.SetOpen(background, "c", conversation.Main, "k1", waits))
 	is(t, "SetOpen with an old key", s.SetOpen(background, "c", conversation.Main, "k1", open("1", "k3")), conversation.ErrLost)
 	lane, err := s.State(background, "c", conversation.Main)
 	noError(t, err)
 	if lane.Open == nil || lane.Open.Status != conversation.Waiting || len(lane.Open.Questions) != 1 ||
-		lane.Open.Questions[0] != waits.Questions[0] {
+		!reflect.DeepEqual(lane.Open.Questions[0], waits.Questions[0]) {
 		t.Errorf("Lane = %+v; want the turn as it was set last", lane.Open)
 	}
 	noError(t, s.SetOpen(background, "c", conversation.Main, "k2", nil))

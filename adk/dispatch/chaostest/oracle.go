@@ -296,7 +296,7 @@ func (o *oracle) checkTalks(ctx context.Context) error {
 func (o *oracle) recorded(ctx context.Context, run runID, s *story) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	for e, err := range o.people.d.Events(ctx, run.id, runlog.Cursor{}) {
+	for e, err := range o.people.d.Events(ctx, run.id, runs.Cursor{}) {
 		if err != nil {
 			s.add(run, "record", "cannot be read further: %v", err)
 			return
@@ -335,7 +335,7 @@ const longestLate = 4 * time.Second
 
 func (o *oracle) checkRecord(ctx context.Context, id string) error {
 	var last runlog.Event
-	for e, err := range o.people.d.Events(ctx, id, runlog.Cursor{}) {
+	for e, err := range o.people.d.Events(ctx, id, runs.Cursor{}) {
 		if err != nil {
 			return err
 		}
@@ -352,7 +352,7 @@ func (o *oracle) checkRecord(ctx context.Context, id string) error {
 		}
 		last = e
 	}
-	if end, ok := last.Data.(*runlog.RunEndData); !ok || end.Status != runlog.Done {
+	if end, ok := last.Data.(*runlog.RunEndData); !ok || end.Status != runs.Done {
 		return fmt.Errorf("the last one is %s %s", last.Type, last.Cursor())
 	}
 	return nil

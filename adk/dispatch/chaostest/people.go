@@ -87,7 +87,7 @@ func (p *people) lookAt(ctx context.Context, info runs.Info) error {
 		if q.Answered {
 			continue
 		}
-		if q.Kind == adk.QuestionRun {
+		if q.Kind == runs.KindRun {
 			if err := p.lookForChild(ctx, info, q); err != nil {
 				return err
 			}
@@ -98,11 +98,11 @@ func (p *people) lookAt(ctx context.Context, info runs.Info) error {
 		}
 		var err error
 		switch q.Kind {
-		case adk.QuestionPlain:
+		case runs.KindQuestion:
 			err = p.answer(ctx, info, q)
-		case adk.QuestionOutcome:
+		case runs.KindOutcome:
 			err = p.decide(ctx, info, q)
-		case adk.QuestionWebhook:
+		case runs.KindWebhook:
 			err = p.callHook(ctx, info, q)
 		}
 		if err != nil {
@@ -161,7 +161,7 @@ func (p *people) answer(ctx context.Context, info runs.Info, q runs.Question) er
 func (p *people) give(
 	ctx context.Context, info runs.Info, point, name, text string, expires time.Time,
 ) (taken bool, err error) {
-	a, err := adk.EncodeAnswer(point, text)
+	a, err := runs.EncodeReply(point, text)
 	if err != nil {
 		return false, err
 	}
@@ -198,7 +198,7 @@ func (p *people) decide(ctx context.Context, info runs.Info, q runs.Question) er
 	if found {
 		decision.Result = receipt(doRisk, in.Name)
 	}
-	a, err := adk.EncodeAnswer(q.ID, decision)
+	a, err := runs.EncodeReply(q.ID, decision)
 	if err != nil {
 		return err
 	}

@@ -118,8 +118,8 @@ type question struct {
 	Expires time.Time
 }
 
-func (q *question) Asks() adk.Question {
-	return adk.Question{Kind: adk.QuestionPlain, For: []string{q.Whom}, Summary: q.Name, Expires: q.Expires}
+func (q *question) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindQuestion, For: []string{q.Whom}, Text: q.Name, Expires: q.Expires}
 }
 
 func init() { schema.RegisterName[*question]("_weft_chaostest_question") }
@@ -250,7 +250,7 @@ func (c *caller) ask(ctx context.Context, name string) (string, error) {
 
 // askBriefly asks the same question, until the same time, whenever it is called.
 func (c *caller) askBriefly(ctx context.Context, name string) (string, error) {
-	if _, expired, _ := tool.GetResumeContext[*adk.AnswerExpired](ctx); expired {
+	if _, expired, _ := tool.GetResumeContext[*runs.Expired](ctx); expired {
 		return c.call(ctx, request{Do: doBrief, Name: name, Says: nobody})
 	}
 	if _, answered, answer := tool.GetResumeContext[string](ctx); answered {

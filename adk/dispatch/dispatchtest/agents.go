@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -87,8 +88,8 @@ func question(name string, whom ...string) tool.BaseTool {
 // ask describes a question of the suite.
 type ask struct{ Whom []string }
 
-func (a *ask) Asks() adk.Question {
-	return adk.Question{Kind: adk.QuestionPlain, For: a.Whom, Summary: "which one?"}
+func (a *ask) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindQuestion, For: a.Whom, Text: "which one?"}
 }
 
 func init() { schema.RegisterName[*ask]("_weft_dispatchtest_ask") }

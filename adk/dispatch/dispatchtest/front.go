@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
@@ -126,7 +125,7 @@ func (s *suite) says(t *testing.T, id, text string) {
 
 func answerTo(t *testing.T, point string, value any) runs.Reply {
 	t.Helper()
-	a, err := adk.EncodeAnswer(point, value)
+	a, err := runs.EncodeReply(point, value)
 	require.NoError(t, err)
 	return a
 }
@@ -174,7 +173,7 @@ func (s *suite) answeredOnce(t *testing.T) {
 	s.submit(t, job("once", asks))
 	o := s.comesTo(t, "once", runs.Waiting)
 	require.Len(t, o.Questions, 1)
-	require.Equal(t, adk.QuestionPlain, o.Questions[0].Kind)
+	require.Equal(t, runs.KindQuestion, o.Questions[0].Kind)
 	require.ErrorIs(t, s.Reply(t.Context(), "once", answerTo(t, "no such question", "x")), runs.ErrNotWaiting)
 	require.NoError(t, s.Reply(t.Context(), "once", answerTo(t, o.Questions[0].ID, "blue")))
 	s.says(t, "once", "done: blue")

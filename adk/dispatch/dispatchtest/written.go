@@ -93,7 +93,7 @@ func written(t *testing.T, store runs.Store, maker dispatch.TypedRunnerFunc[*sch
 	for range questions {
 		info := stretched(t, d, store, id)
 		require.Equal(t, runs.Waiting, info.Status, info.Error)
-		answer, err := adk.EncodeAnswer(info.Waiting[0].ID, "yes")
+		answer, err := runs.EncodeReply(info.Waiting[0].ID, "yes")
 		require.NoError(t, err)
 		require.NoError(t, d.Reply(t.Context(), id, answer))
 	}

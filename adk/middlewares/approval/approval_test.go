@@ -161,7 +161,7 @@ func TestForgery(t *testing.T) {
 			"the decision is not signed with the right key"},
 		"changed later": {func(r *approval.Request) any {
 			d := r.Reject("no").Sign(key)
-			d.Verdict = approval.Approved
+			d.Verdict = runs.Approved
 			return d
 		}, "the decision is not signed with the right key"},
 		"edited later": {func(r *approval.Request) any { d := r.Edit("{}").Sign(key); d.Arguments = "[]"; return d },
@@ -201,7 +201,7 @@ func TestForgery_IsRefusedAtTheDoor(t *testing.T) {
 	}{
 		"other data":       {"yes", "it is string: make it of the request"},
 		"nil decision":     {(*approval.Decision)(nil), "the decision is nil"},
-		"no hash":          {&approval.Decision{Verdict: approval.Approved}, "does not have the hash of its request: make it of"},
+		"no hash":          {&approval.Decision{Verdict: runs.Approved}, "does not have the hash of its request: make it of"},
 		"another hash":     {*(&approval.Request{Hash: "other"}).Approve(), "the decision is for another call"},
 		"JSON of a string": {runs.JSONReply(`"yes"`), "it is no decision"},
 		"JSON, no hash":    {runs.JSONReply(`{"verdict":"approved"}`), "does not have the hash of its request: make it of"},
@@ -213,7 +213,8 @@ func TestForgery_IsRefusedAtTheDoor(t *testing.T) {
 				adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done")), tl)
 			first := d.question("call_1")
 			require.ErrorContains(t, d.tryAnswer(map[string]any{"call_1": c.forged}), c.want)
-			require.Equal(t, adk.Question{Kind: "approval", For: []string{"ana"}, Summary: "may t run with {}?"}, first.Asks())
+			require.Equal(t, runs.Question{Kind: runs.KindApproval, For: []string{"ana"}, Tool: "t", Call: "call_1", Arguments: "{}",
+				Text: "May t run with {}?"}, first.Asks())
 			doc, err := json.Marshal(first.Approve())
 			require.NoError(t, err)
 			d.answer(map[string]any{"call_1": runs.JSONReply(doc)})

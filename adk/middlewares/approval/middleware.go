@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/internal/modelmistake"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -224,13 +225,13 @@ func (o outcome) granted(ctx context.Context, arguments, hash string) outcome {
 // with takes a decision over.
 func (o outcome) with(ctx context.Context, d *Decision) outcome {
 	switch d.Verdict {
-	case Rejected:
+	case runs.Rejected:
 		o.refusal = language.Select(rejected, rejectedChinese)
 		if d.Text != "" {
 			o.refusal = fmt.Sprintf(language.Select(rejectedReason, rejectedReasonChinese), d.Text)
 		}
 		return o
-	case Edited:
+	case runs.Edited:
 		return o.granted(ctx, d.Arguments, d.Hash)
 	}
 	return o.granted(ctx, o.arguments, d.Hash)
@@ -270,11 +271,11 @@ func (m *middleware[M]) refuse(ctx context.Context, p *pending, r *Request, d *D
 		return "the decision is not signed with the right key", nil
 	case time.Now().After(until):
 		return tooLate, nil
-	case d.Verdict != Approved && d.Verdict != Rejected && d.Verdict != Edited:
+	case d.Verdict != runs.Approved && d.Verdict != runs.Rejected && d.Verdict != runs.Edited:
 		return fmt.Sprintf("the verdict %q is unknown", d.Verdict), nil
-	case d.Verdict == Edited && !json.Valid([]byte(d.Arguments)):
+	case d.Verdict == runs.Edited && !json.Valid([]byte(d.Arguments)):
 		return "the edited arguments are no JSON", nil
-	case d.Verdict == Edited:
+	case d.Verdict == runs.Edited:
 		if wrong := wrongArguments(ctx, r.Tool, d.Arguments); wrong != nil {
 			return "the edited arguments do not fit: " + wrong.Error(), nil
 		}

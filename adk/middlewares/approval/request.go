@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
@@ -35,20 +34,21 @@ type Request struct {
 	For []string `json:"for,omitempty"`
 }
 
-// Asks says how the request is listed: see [adk.Asks].
-func (r *Request) Asks() adk.Question {
-	return adk.Question{Kind: adk.QuestionApproval, For: r.For, Summary: fmt.Sprintf("may %s run with %s?", r.Tool, r.Arguments)}
+// Asks says how the request is listed: see [runs.Asker].
+func (r *Request) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindApproval, For: r.For, Tool: r.Tool, Call: r.CallID, Arguments: r.Arguments,
+		Text: fmt.Sprintf("May %s run with %s?", r.Tool, r.Arguments)}
 }
 
-// Shortened returns the request with fewer arguments, for lists: see [adk.Shortens]. It keeps the Hash of the request.
+// Shortened returns the request with fewer arguments, for lists: see [runs.Shortener]. It keeps the Hash of the request.
 func (r *Request) Shortened(most int) any {
 	short := *r
 	short.Arguments = strings.ToValidUTF8(short.Arguments[:min(len(short.Arguments), most)], "")
 	return &short
 }
 
-// CheckAnswer refuses what is no decision about this request: see [adk.Answerable].
-func (r *Request) CheckAnswer(answer any) error {
+// CheckReply refuses what is no decision about this request: see [runs.Checker].
+func (r *Request) CheckReply(answer any) error {
 	var d Decision
 	switch v := answer.(type) {
 	case *Decision:
@@ -92,19 +92,9 @@ func (r *Request) wrongHash(d *Decision) string {
 	return ""
 }
 
-// Verdict is the result of a decision.
-type Verdict string
-
-// The verdicts.
-const (
-	Approved Verdict = "approved"
-	Rejected Verdict = "rejected"
-	Edited   Verdict = "edited"
-)
-
 // Decision answers a [Request]. It may travel as JSON.
 type Decision struct {
-	Verdict Verdict `json:"verdict"`
+	Verdict runs.Verdict `json:"verdict"`
 	// Hash is the request's.
 	Hash string `json:"hash"`
 	// Text is the text about a rejection for the model.
@@ -116,16 +106,27 @@ type Decision struct {
 }
 
 // Approve lets the call run as it is.
-func (r *Request) Approve() *Decision { return &Decision{Verdict: Approved, Hash: r.Hash} }
+func (r *Request) Approve() *Decision { return &Decision{Verdict: runs.Approved, Hash: r.Hash} }
 
 // Reject answers the model that the call was rejected, and why.
 func (r *Request) Reject(text string) *Decision {
-	return &Decision{Verdict: Rejected, Hash: r.Hash, Text: text}
+	return &Decision{Verdict: runs.Rejected, Hash: r.Hash, Text: text}
 }
 
 // Edit lets the call run with other arguments, which must be JSON.
 func (r *Request) Edit(arguments string) *Decision {
-	return &Decision{Verdict: Edited, Hash: r.Hash, Arguments: arguments}
+	return &Decision{Verdict: runs.Edited, Hash: r.Hash, Arguments: arguments}
+}
+
+// Decide returns the decision that a verdict stands for: see [runs.Decider].
+func (r *Request) Decide(verdict runs.Verdict, text string) any {
+	switch verdict {
+	case runs.Approved:
+		return r.Approve()
+	case runs.Edited:
+		return r.Edit(text)
+	}
+	return r.Reject(text)
 }
 
 // Sign signs the decision with the key of [Config.Key] and returns it. The key belongs where decisions are made, and

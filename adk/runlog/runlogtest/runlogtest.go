@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -88,7 +89,7 @@ func (s *subject) append(run string, all ...runlog.Event) {
 }
 
 // read reads a run as lines of JSON.
-func (s *subject) read(run string, after runlog.Cursor) (lines []string) {
+func (s *subject) read(run string, after runs.Cursor) (lines []string) {
 	s.t.Helper()
 	for e, err := range s.Read(s.t.Context(), run, after) {
 		if err != nil {
@@ -116,7 +117,7 @@ func line(e runlog.Event) string {
 	return string(data)
 }
 
-func (s *subject) expect(run string, after runlog.Cursor, want ...runlog.Event) {
+func (s *subject) expect(run string, after runs.Cursor, want ...runlog.Event) {
 	s.t.Helper()
 	var lines []string
 	for _, e := range want {
@@ -129,11 +130,11 @@ func (s *subject) expect(run string, after runlog.Cursor, want ...runlog.Event) 
 
 func readsBack(s *subject) {
 	all := events("a", 0, 1, 3)
-	all[1].Type, all[1].Data = runlog.RunEnd, &runlog.RunEndData{Status: runlog.Interrupted, ModelCalls: 2}
+	all[1].Type, all[1].Data = runlog.RunEnd, &runlog.RunEndData{Status: runs.Waiting, ModelCalls: 2}
 	all[2].Type, all[2].Data = "of.another.version", json.RawMessage(`{"x":1}`)
 	s.append("a", all[:2]...)
 	s.append("a", all[2])
-	s.expect("a", runlog.Cursor{}, all...)
+	s.expect("a", runs.Cursor{}, all...)
 }
 
 func readsBehind(s *subject) {
@@ -142,12 +143,12 @@ func readsBehind(s *subject) {
 	for i, e := range all {
 		s.expect("a", e.Cursor(), all[i+1:]...)
 	}
-	s.expect("a", runlog.Cursor{Token: 1, Seq: 99}, all[4:]...) // of a process that was overtaken
-	s.expect("a", runlog.Cursor{Token: 9, Seq: 1})
+	s.expect("a", runs.Cursor{Token: 1, Seq: 99}, all[4:]...) // of a process that was overtaken
+	s.expect("a", runs.Cursor{Token: 9, Seq: 1})
 }
 
 func readsNothing(s *subject) {
-	s.expect("nobody", runlog.Cursor{})
+	s.expect("nobody", runs.Cursor{})
 	if _, exists, err := s.Inspect(s.t.Context(), "nobody"); exists || err != nil {
 		s.t.Errorf("Inspect of a run that is not there: %v, %v", exists, err)
 	}
@@ -161,7 +162,7 @@ func keepsApart(s *subject) {
 		s.append(run, event(run, 0, 1, fmt.Sprint("of run ", i)))
 	}
 	for i, run := range strange {
-		s.expect(run, runlog.Cursor{}, event(run, 0, 1, fmt.Sprint("of run ", i)))
+		s.expect(run, runs.Cursor{}, event(run, 0, 1, fmt.Sprint("of run ", i)))
 	}
 }
 
@@ -171,7 +172,7 @@ func repeats(s *subject) {
 	s.append("a", all[:3]...)
 	s.append("a", all[:3]...)
 	s.append("a", all...)
-	s.expect("a", runlog.Cursor{}, all...)
+	s.expect("a", runs.Cursor{}, all...)
 }
 
 func refusesLower(s *subject) {
@@ -181,27 +182,27 @@ func refusesLower(s *subject) {
 	if !errors.Is(err, runlog.ErrOvertaken) {
 		s.t.Errorf("Append with a lower token: %v; want ErrOvertaken", err)
 	}
-	s.expect("a", runlog.Cursor{}, all...)
+	s.expect("a", runs.Cursor{}, all...)
 }
 
 func takesHigher(s *subject) {
 	s.append("a", events("a", 1, 1, 5)...)
 	next := events("a", 0xffff_ffff_ff, 4, 6) // the process before has recorded more than the new one has read
 	s.append("a", next...)
-	s.expect("a", runlog.Cursor{Token: 1, Seq: 5}, next...)
+	s.expect("a", runs.Cursor{Token: 1, Seq: 5}, next...)
 }
 
 func waitsNot(s *subject) {
 	s.append("a", events("a", 1, 1, 2)...)
 	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 	defer cancel()
-	if err := s.Wait(ctx, "a", runlog.Cursor{Token: 1, Seq: 1}); err != nil {
+	if err := s.Wait(ctx, "a", runs.Cursor{Token: 1, Seq: 1}); err != nil {
 		s.t.Errorf("Wait for an event that is there: %v", err)
 	}
 }
 
 // await waits until there is an event behind a cursor.
-func (s *subject) await(ctx context.Context, run string, after runlog.Cursor) error {
+func (s *subject) await(ctx context.Context, run string, after runs.Cursor) error {
 	for {
 		for _, err := range s.Read(ctx, run, after) {
 			return err
@@ -218,7 +219,7 @@ func waits(s *subject) {
 	for seq := uint64(1); seq <= 3; seq++ { // the run is not there at first
 		var done sync.WaitGroup
 		var err error
-		done.Go(func() { err = s.await(ctx, "a", runlog.Cursor{Seq: seq - 1}) })
+		done.Go(func() { err = s.await(ctx, "a", runs.Cursor{Seq: seq - 1}) })
 		time.Sleep(20 * time.Millisecond)
 		begun := time.Now()
 		s.append("a", event("a", 0, seq, ""))
@@ -234,7 +235,7 @@ func waitEnds(s *subject) {
 	for _, run := range []string{"a", "nobody"} {
 		ctx, cancel := context.WithTimeout(s.t.Context(), 50*time.Millisecond)
 		begun := time.Now()
-		err := s.await(ctx, run, runlog.Cursor{Token: 1, Seq: 2})
+		err := s.await(ctx, run, runs.Cursor{Token: 1, Seq: 2})
 		cancel()
 		if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took > 5*time.Second {
 			s.t.Errorf("Wait of a context that ends: %v after %v", err, took)
@@ -250,9 +251,9 @@ func inspects(s *subject) {
 		s.t.Errorf("Inspect: %+v, %v, %v", info, exists, err)
 	}
 	end := event("a", 8, 4, "")
-	end.Type, end.Data = runlog.RunEnd, &runlog.RunEndData{Status: runlog.Done}
+	end.Type, end.Data = runlog.RunEnd, &runlog.RunEndData{Status: runs.Done}
 	s.append("a", end)
-	if info, _, err = s.Inspect(s.t.Context(), "a"); err != nil || info.Last != end.Cursor() || info.End != runlog.Done {
+	if info, _, err = s.Inspect(s.t.Context(), "a"); err != nil || info.Last != end.Cursor() || info.End != runs.Done {
 		s.t.Errorf("Inspect of a run that has ended: %+v, %v", info, err)
 	}
 	if age := time.Since(info.Updated).Abs(); age > time.Hour {
@@ -260,16 +261,16 @@ func inspects(s *subject) {
 	}
 }
 
-func (s *subject) list(q runlog.Query) (runs []string) {
+func (s *subject) list(q runlog.Query) (all []string) {
 	s.t.Helper()
 	for info, err := range s.List(s.t.Context(), q) {
 		if err != nil {
 			s.t.Errorf("List: %v", err)
-			return runs
+			return all
 		}
-		runs = append(runs, info.Run)
+		all = append(all, info.Run)
 	}
-	return runs
+	return all
 }
 
 func lists(s *subject) {
@@ -303,19 +304,19 @@ func deletes(s *subject) {
 			s.t.Errorf("Delete: %v", err)
 		}
 	}
-	s.expect("a", runlog.Cursor{})
+	s.expect("a", runs.Cursor{})
 	if got := s.list(runlog.Query{}); !slices.Equal(got, []string{"b"}) {
 		s.t.Errorf("List after Delete = %q; want only run b", got)
 	}
 	s.append("a", event("a", 0, 1, "anew"))
-	s.expect("a", runlog.Cursor{}, event("a", 0, 1, "anew"))
+	s.expect("a", runs.Cursor{}, event("a", 0, 1, "anew"))
 }
 
 func keepsLong(s *subject) {
 	all := []runlog.Event{event("a", 0, 1, strings.Repeat("long ", 100_000)), event("a", 0, 2, "line\nline\u2028\x00")}
 	s.append("a", all...)
 	s.append("a", event("a", 0, 3, "short"))
-	s.expect("a", runlog.Cursor{}, append(all, event("a", 0, 3, "short"))...)
+	s.expect("a", runs.Cursor{}, append(all, event("a", 0, 3, "short"))...)
 }
 
 func keepsMany(s *subject) {
@@ -324,7 +325,7 @@ func keepsMany(s *subject) {
 		s.append("a", page...)
 	}
 	for _, behind := range []int{0, 1, 999, 1500, 1999} {
-		if got := s.read("a", runlog.Cursor{Token: 1, Seq: uint64(behind)}); len(got) != 2000-behind || got[0] != line(all[behind]) {
+		if got := s.read("a", runs.Cursor{Token: 1, Seq: uint64(behind)}); len(got) != 2000-behind || got[0] != line(all[behind]) {
 			s.t.Errorf("behind event %d there are %d events; want %d", behind, len(got), 2000-behind)
 		}
 	}
@@ -341,7 +342,7 @@ func concurrent(s *subject) {
 				if err != nil && !errors.Is(err, runlog.ErrOvertaken) {
 					s.t.Errorf("Append: %v", err)
 				}
-				for _, err := range s.Read(s.t.Context(), run, runlog.Cursor{}) {
+				for _, err := range s.Read(s.t.Context(), run, runs.Cursor{}) {
 					if err != nil {
 						s.t.Errorf("Read: %v", err)
 					}
@@ -351,7 +352,7 @@ func concurrent(s *subject) {
 	}
 	all.Wait()
 	for i := range 4 {
-		if got := s.read(fmt.Sprint("run ", i), runlog.Cursor{Token: 1}); len(got) != 20 {
+		if got := s.read(fmt.Sprint("run ", i), runs.Cursor{Token: 1}); len(got) != 20 {
 			s.t.Errorf("there are %d events of the process that has the run; want 20", len(got))
 		}
 	}
@@ -363,9 +364,9 @@ func refusesEnded(s *subject) {
 	if err := s.Append(ctx, "a", events("a", 0, 1, 1)); err == nil {
 		s.t.Errorf("Append has no error although its context has ended")
 	}
-	s.expect("a", runlog.Cursor{})
+	s.expect("a", runs.Cursor{})
 	read := func() (err error) {
-		for _, err = range s.Read(ctx, "a", runlog.Cursor{}) {
+		for _, err = range s.Read(ctx, "a", runs.Cursor{}) {
 			return err
 		}
 		return nil

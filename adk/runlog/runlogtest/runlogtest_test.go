@@ -12,14 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // broken is a store that does something else in some calls.
 type broken struct {
 	runlog.Store
 	append  func(ctx context.Context, run string, events []runlog.Event) error
-	read    func(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
-	wait    func(ctx context.Context, run string, after runlog.Cursor) error
+	read    func(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error]
+	wait    func(ctx context.Context, run string, after runs.Cursor) error
 	inspect func(ctx context.Context, run string) (runlog.Info, bool, error)
 	list    func(ctx context.Context, q runlog.Query) iter.Seq2[runlog.Info, error]
 	delete  func(ctx context.Context, run string) error
@@ -32,14 +33,14 @@ func (b *broken) Append(ctx context.Context, run string, events []runlog.Event) 
 	return b.Store.Append(ctx, run, events)
 }
 
-func (b *broken) Read(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (b *broken) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	if b.read != nil {
 		return b.read(ctx, run, after)
 	}
 	return b.Store.Read(ctx, run, after)
 }
 
-func (b *broken) Wait(ctx context.Context, run string, after runlog.Cursor) error {
+func (b *broken) Wait(ctx context.Context, run string, after runs.Cursor) error {
 	if b.wait != nil {
 		return b.wait(ctx, run, after)
 	}
@@ -78,8 +79,8 @@ var faults = map[string]func(b *broken, s runlog.Store){
 		}
 	},
 	"ReadsBehindACursor": func(b *broken, s runlog.Store) {
-		b.read = func(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
-			return s.Read(ctx, run, runlog.Cursor{Seq: after.Seq})
+		b.read = func(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
+			return s.Read(ctx, run, runs.Cursor{Seq: after.Seq})
 		}
 	},
 	"ARunThatIsNotThereHasNoEvents": func(b *broken, s runlog.Store) {
@@ -87,7 +88,7 @@ var faults = map[string]func(b *broken, s runlog.Store){
 	},
 	"KeepsRunsApart": func(b *broken, s runlog.Store) {
 		b.append = func(ctx context.Context, run string, events []runlog.Event) error { return s.Append(ctx, "a", events) }
-		b.read = func(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+		b.read = func(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 			return s.Read(ctx, "a", after)
 		}
 	},
@@ -117,12 +118,12 @@ var faults = map[string]func(b *broken, s runlog.Store){
 		}
 	},
 	"WaitReturnsForWhatIsThere": func(b *broken, s runlog.Store) {
-		b.wait = func(ctx context.Context, _ string, _ runlog.Cursor) error {
+		b.wait = func(ctx context.Context, _ string, _ runs.Cursor) error {
 			return context.DeadlineExceeded
 		}
 	},
 	"WaitReturnsForWhatComes": func(b *broken, s runlog.Store) {
-		b.wait = func(ctx context.Context, _ string, _ runlog.Cursor) error {
+		b.wait = func(ctx context.Context, _ string, _ runs.Cursor) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -132,7 +133,7 @@ var faults = map[string]func(b *broken, s runlog.Store){
 		}
 	},
 	"WaitEndsWithItsContext": func(b *broken, s runlog.Store) {
-		b.wait = func(ctx context.Context, run string, after runlog.Cursor) error {
+		b.wait = func(ctx context.Context, run string, after runs.Cursor) error {
 			_ = s.Wait(ctx, run, after)
 			return context.Canceled
 		}
@@ -140,7 +141,7 @@ var faults = map[string]func(b *broken, s runlog.Store){
 	"InspectSaysWhatIsThere": func(b *broken, s runlog.Store) {
 		b.inspect = func(ctx context.Context, run string) (runlog.Info, bool, error) {
 			info, exists, err := s.Inspect(ctx, run)
-			info.First = runlog.Cursor{}
+			info.First = runs.Cursor{}
 			return info, exists, err
 		}
 	},
@@ -162,7 +163,7 @@ var faults = map[string]func(b *broken, s runlog.Store){
 		}
 	},
 	"KeepsManyEvents": func(b *broken, s runlog.Store) {
-		b.read = func(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+		b.read = func(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 			return func(yield func(runlog.Event, error) bool) {
 				n := 0
 				for e, err := range s.Read(ctx, run, after) {

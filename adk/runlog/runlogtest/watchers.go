@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/runs"
 )
 
 // Watchers holds the costs of readers that wait in a process, see [Watch].
@@ -23,11 +24,11 @@ type Watchers struct {
 
 // Watch has readers wait for events of some runs, which are added through another handle on the same events, as by another
 // process, one event to each run, ten times. With the race detector there is a tenth of them.
-func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watchers) {
+func Watch(t testing.TB, writer, reader runlog.Store, readers, count int) (w Watchers) {
 	t.Helper()
 	const rounds = 10
 	if racedetector.Enabled {
-		readers, runs = max(readers/10, 1), max(runs/10, 1)
+		readers, count = max(readers/10, 1), max(count/10, 1)
 	}
 	usage := func() int64 {
 		runtime.GC()
@@ -41,9 +42,9 @@ func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watc
 	var delays []time.Duration
 	var all sync.WaitGroup
 	for i := range readers {
-		run := fmt.Sprint("run ", i%runs)
+		run := fmt.Sprint("run ", i%count)
 		all.Go(func() {
-			for after := (runlog.Cursor{}); after.Seq < rounds; {
+			for after := (runs.Cursor{}); after.Seq < rounds; {
 				for e, err := range reader.Read(t.Context(), run, after) {
 					if err != nil {
 						t.Errorf("Read: %v", err)
@@ -73,7 +74,7 @@ func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watc
 		}
 	}
 	for seq := uint64(1); seq <= rounds; seq++ {
-		for i := range runs {
+		for i := range count {
 			run := fmt.Sprint("run ", i)
 			mu.Lock()
 			added[fmt.Sprint(run, seq)] = time.Now()
@@ -92,7 +93,7 @@ func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watc
 	}
 	w.Middle, w.Latest = delays[len(delays)/2], delays[len(delays)*99/100]
 	t.Logf("%d readers of %d runs: %d bytes each, %d goroutines more, an event comes after %v, 99 of 100 after %v", readers,
-		runs, w.Bytes, w.Goroutines, w.Middle.Round(time.Microsecond), w.Latest.Round(time.Microsecond))
+		count, w.Bytes, w.Goroutines, w.Middle.Round(time.Microsecond), w.Latest.Round(time.Microsecond))
 	if w.Bytes > 64<<10 {
 		t.Errorf("a reader that waits costs %d bytes; at most 64 KiB are right", w.Bytes)
 	}
@@ -118,7 +119,7 @@ func arrive(t testing.TB, writer, reader runlog.Store, e runlog.Event) time.Dura
 	t.Helper()
 	arrived := make(chan error, 1)
 	go func() {
-		after := runlog.Cursor{Seq: e.Seq - 1}
+		after := runs.Cursor{Seq: e.Seq - 1}
 		for {
 			for _, err := range reader.Read(t.Context(), e.Run, after) {
 				arrived <- err

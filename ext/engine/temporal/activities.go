@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/runs"
 )
@@ -208,7 +207,7 @@ func (e *TypedEngine[M]) questions(ctx context.Context, info runs.Info, o *outco
 		summaries: mostSummaries}
 	for _, p := range info.Waiting {
 		point := Point{ID: p.ID, Kind: p.Kind, For: p.For, Optional: p.Optional, Answered: p.Answered,
-			Summary: cut(p.Summary, longestSummary)}
+			Summary: cut(p.Text, longestSummary)}
 		child, open := children[childOf(p)]
 		if open {
 			point.Child, point.TaskQueue = child.ID, e.TaskQueue(child.Queue)
@@ -267,7 +266,7 @@ func (e *TypedEngine[M]) openChildren(
 ) (map[string]runs.Info, error) {
 	waits := false
 	for _, p := range info.Waiting {
-		waits = waits || p.Kind == adk.QuestionRun && !p.Answered
+		waits = waits || p.Kind == runs.KindRun && !p.Answered
 	}
 	children := map[string]runs.Info{}
 	if !waits {
@@ -289,7 +288,7 @@ func childOf(p runs.Question) string {
 	var info struct {
 		Run string `json:"run"`
 	}
-	if p.Kind != adk.QuestionRun || json.Unmarshal(p.Info, &info) != nil {
+	if p.Kind != runs.KindRun || json.Unmarshal(p.Info, &info) != nil {
 		return ""
 	}
 	return info.Run
@@ -339,9 +338,9 @@ func (e *TypedEngine[M]) answerQuestion(ctx context.Context, in answerInput) err
 	var encoded runs.Reply
 	var err error
 	if len(in.Answer.Data) == 0 || string(in.Answer.Data) == "null" {
-		encoded, err = adk.EncodeAnswer(in.Answer.Point, nil)
+		encoded, err = runs.EncodeReply(in.Answer.Point, nil)
 	} else {
-		encoded, err = adk.EncodeAnswer(in.Answer.Point, runs.JSONReply(in.Answer.Data))
+		encoded, err = runs.EncodeReply(in.Answer.Point, runs.JSONReply(in.Answer.Data))
 	}
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError(

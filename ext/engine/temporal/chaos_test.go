@@ -279,8 +279,8 @@ func (p *people) answer(t *testing.T) (ended int) {
 			ended++
 		}
 		for _, q := range run.Waiting {
-			if run.Status == runs.Waiting && !q.Answered && q.Kind == adk.QuestionPlain {
-				p.unsure[run.ID], err = adk.EncodeAnswer(q.ID, "blue")
+			if run.Status == runs.Waiting && !q.Answered && q.Kind == runs.KindQuestion {
+				p.unsure[run.ID], err = runs.EncodeReply(q.ID, "blue")
 				require.NoError(t, err)
 			}
 		}

@@ -254,8 +254,7 @@ func (e *TypedEngine[M]) signalOpen(ctx context.Context, run string) error {
 	return err
 }
 
-// Answer answers questions of a run (see adk.EncodeAnswer): all of them or, with an error of the store, none. If the
-// answers are taken and Temporal cannot be reached, the run continues with the next [TypedEngine.Reconcile], or when
+// Reply replies to questions of a run: all of them or, with an error of the store, none. If the replies are taken and Temporal cannot be reached, the run continues with the next [TypedEngine.Reconcile], or when
 // they are given again.
 func (e *TypedEngine[M]) Reply(ctx context.Context, id string, answers ...runs.Reply) error {
 	err := e.d.Reply(ctx, id, answers...)
@@ -265,7 +264,7 @@ func (e *TypedEngine[M]) Reply(ctx context.Context, id string, answers ...runs.R
 	what := Changed{}
 	if err == nil {
 		for _, a := range answers {
-			what.Answered = append(what.Answered, a.Point)
+			what.Answered = append(what.Answered, a.To)
 		}
 	}
 	if failed := e.changed(ctx, id, what); failed != nil {
@@ -378,6 +377,6 @@ func (e *TypedEngine[M]) Wait(ctx context.Context, id string) (dispatch.TypedRes
 
 // Events yields what was recorded of a run behind a cursor, then what comes: see dispatch.TypedDispatcher.Events. It goes
 // from the workers to the store of events, and not through Temporal.
-func (e *TypedEngine[M]) Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (e *TypedEngine[M]) Events(ctx context.Context, id string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	return e.d.Events(ctx, id, after)
 }

@@ -112,14 +112,14 @@ func TestEngine_EventsDoNotGoThroughTemporal(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	seen := map[runlog.Type]int{}
-	for event, err := range front.Events(ctx, "r", runlog.Cursor{}) {
+	for event, err := range front.Events(ctx, "r", runs.Cursor{}) {
 		require.NoError(t, err)
 		seen[event.Type]++
-		if event.Type == runlog.Interrupt {
+		if event.Type == runlog.Waiting {
 			answer(t, front, "r", "blue")
 		}
 	}
-	require.Equal(t, 1, seen[runlog.Interrupt])
+	require.Equal(t, 1, seen[runlog.Waiting])
 	require.Equal(t, 3, seen[runlog.ToolEnd], "one asks, and is called again: %v", seen)
 	require.Positive(t, seen[runlog.RunEnd], "%v", seen)
 	for _, event := range historyOf(t, c, front.WorkflowID("r"), "").Events {

@@ -13,7 +13,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
@@ -50,7 +49,7 @@ func TestRemoteTool_IsCalledOnce(t *testing.T) {
 			_, err = e.Submit(t.Context(), jobOf("r", "a"))
 			require.NoError(t, err)
 			o := comesTo(t, e, "r", runs.Waiting)
-			require.Equal(t, adk.QuestionTimer, o.Questions[0].Kind)
+			require.Equal(t, runs.KindTimer, o.Questions[0].Kind)
 			stop()
 			startWorker(t, c, e)
 			time.AfterFunc(3*time.Second, func() { close(open) })

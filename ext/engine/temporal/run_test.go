@@ -20,7 +20,6 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
@@ -59,7 +58,7 @@ func statusIs(t *testing.T, c client.Client, workflow string, status runs.Status
 func answer(t *testing.T, e *temporalengine.Engine, id string, value any) {
 	t.Helper()
 	o := comesTo(t, e, id, runs.Waiting)
-	a, err := adk.EncodeAnswer(o.Questions[0].ID, value)
+	a, err := runs.EncodeReply(o.Questions[0].ID, value)
 	require.NoError(t, err)
 	require.NoError(t, e.Reply(t.Context(), id, a))
 }
@@ -131,7 +130,7 @@ func TestEngine_AnswersByUpdate(t *testing.T) {
 	require.NoError(t, err)
 	s := statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	require.Len(t, s.Waiting, 1)
-	require.Equal(t, adk.QuestionPlain, s.Waiting[0].Kind)
+	require.Equal(t, runs.KindQuestion, s.Waiting[0].Kind)
 
 	update := func(point string) error {
 		h, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: e.WorkflowID("r"),
@@ -326,7 +325,7 @@ func TestReconcile_ExecutesWhatItsProcessCouldNotSay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Signaled)
 	point := statusIs(t, c, e.WorkflowID("r"), runs.Waiting).Waiting[0].ID
-	a, err := adk.EncodeAnswer(point, "blue")
+	a, err := runs.EncodeReply(point, "blue")
 	require.NoError(t, err)
 	require.NoError(t, d.Reply(t.Context(), "r", a))
 	done, err = e.Reconcile(t.Context())

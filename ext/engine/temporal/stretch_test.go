@@ -200,7 +200,7 @@ func TestEngine_WaitsForMoreThanTheHistoryHasRoomFor(t *testing.T) {
 	require.Equal(t, n, len(s.Waiting)+s.More)
 	for i, q := range comesTo(t, e, "asks", runs.Waiting).Questions {
 		if i%2 == 0 {
-			a, err := adk.EncodeAnswer(q.ID, "blue")
+			a, err := runs.EncodeReply(q.ID, "blue")
 			require.NoError(t, err)
 			require.NoError(t, e.Reply(t.Context(), "asks", a))
 			continue

@@ -117,8 +117,9 @@ type Status struct {
 
 // Point is a question of a run. What it shows to people is in the store.
 type Point struct {
-	ID, Kind string
-	For      []string `json:",omitempty"`
+	ID   string
+	Kind runs.Kind
+	For  []string `json:",omitempty"`
 	// Summary is one line. It is left out, and For, if there are so many questions that they would fill the history.
 	Summary            string `json:",omitempty"`
 	Optional, Answered bool   `json:",omitempty"`

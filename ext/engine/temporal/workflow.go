@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/runs"
 )
 
@@ -230,7 +229,7 @@ func (r *run) hasAnswers() bool {
 func (r *run) startChildren(ctx workflow.Context) (detached bool) {
 	for _, p := range r.seen.Waiting {
 		switch {
-		case p.Kind != adk.QuestionRun || p.Answered:
+		case p.Kind != runs.KindRun || p.Answered:
 		case p.Child == "" || r.children[p.Child] == childDetached:
 			detached = true
 		case r.children[p.Child] == 0:

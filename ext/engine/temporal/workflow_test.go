@@ -13,7 +13,6 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/runs"
 )
 
@@ -107,7 +106,7 @@ var done = outcome{Status: runs.Done}
 func waiting(points ...string) outcome {
 	o := outcome{Agent: "a", Status: runs.Waiting}
 	for _, p := range points {
-		o.Waiting = append(o.Waiting, Point{ID: p, Kind: adk.QuestionPlain, For: []string{"ana"}, Optional: p[0] == 'o'})
+		o.Waiting = append(o.Waiting, Point{ID: p, Kind: runs.KindQuestion, For: []string{"ana"}, Optional: p[0] == 'o'})
 	}
 	return o
 }
@@ -144,7 +143,7 @@ func TestRun_IsExecutedAgainWhenItsTimeHasCome(t *testing.T) {
 	b := newBench(t)
 	b.stretch(outcome{Status: runs.Ready, WakeIn: time.Hour}, 0)
 	timer := waiting("p")
-	timer.Waiting[0].Kind, timer.WakeIn = adk.QuestionTimer, 24*time.Hour
+	timer.Waiting[0].Kind, timer.WakeIn = runs.KindTimer, 24*time.Hour
 	b.stretch(timer, 0)
 	b.stretch(done, 0)
 	b.runsUntilDone(25 * time.Hour)
@@ -289,7 +288,7 @@ func TestRun_IsPausedIfItIsCanceledWhileItIsExecuted(t *testing.T) {
 func waitingForRuns(children ...string) outcome {
 	o := outcome{Status: runs.Waiting, LookIn: time.Minute}
 	for i, c := range children {
-		o.Waiting = append(o.Waiting, Point{ID: fmt.Sprint("p", i), Kind: adk.QuestionRun, Child: c, TaskQueue: "q"})
+		o.Waiting = append(o.Waiting, Point{ID: fmt.Sprint("p", i), Kind: runs.KindRun, Child: c, TaskQueue: "q"})
 	}
 	return o
 }

@@ -21,14 +21,14 @@ const (
 )
 
 // forms are the schemas of what is asked, by the kinds of questions. The contents have the forms of
-// serve.Caller.Answer.
-var forms = map[string]json.RawMessage{
-	adk.QuestionApproval: json.RawMessage(`{"type":"object","properties":{` +
+// serve.Caller.Reply.
+var forms = map[runs.Kind]json.RawMessage{
+	runs.KindApproval: json.RawMessage(`{"type":"object","properties":{` +
 		`"approve":{"type":"boolean","title":"Approve"},"text":{"type":"string","title":"Reason, if not"}},` +
 		`"required":["approve"]}`),
-	adk.QuestionClientTool: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","title":"Result"}},` +
+	runs.KindClientTool: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","title":"Result"}},` +
 		`"required":["text"]}`),
-	adk.QuestionOutcome: json.RawMessage(`{"type":"object","properties":{` +
+	runs.KindOutcome: json.RawMessage(`{"type":"object","properties":{` +
 		`"rerun":{"type":"boolean","title":"It did not run: run it again"},` +
 		`"result":{"type":"string","title":"It ran: its result"}}}`),
 }
@@ -65,16 +65,16 @@ func asked(c *adk.InterruptCtx, byURL bool) (point, map[string]*mcp.ElicitParams
 	if q, ok := c.Info.(*mcptool.Question); ok && q != nil {
 		return passedOn(c.ID, q, byURL)
 	}
-	q := adk.QuestionOf(c.Info)
+	q := runs.NewQuestion(c.ID, c.Info)
 	p := point{ID: c.ID, Kind: q.Kind}
 	if r, ok := c.Info.(*approval.Request); ok && r != nil {
 		p.Info, _ = json.Marshal(&approval.Request{Hash: r.Hash})
 	}
 	form, ok := forms[q.Kind]
-	if !ok || q.Kind == adk.QuestionApproval && p.Info == nil {
+	if !ok || q.Kind == runs.KindApproval && p.Info == nil {
 		form = plainForm
 	}
-	message := q.Summary
+	message := q.Text
 	if message == "" {
 		message = "The agent needs an answer."
 	}
@@ -144,7 +144,7 @@ func answerOf(p point, response mcp.InputResponse) (any, error) {
 		return nil, fmt.Errorf("the action %q is unknown", said.Action)
 	}
 	_, isForm := forms[p.Kind]
-	isForm = isForm && (p.Kind != adk.QuestionApproval || p.Info != nil)
+	isForm = isForm && (p.Kind != runs.KindApproval || p.Info != nil)
 	if !isForm && said.Action == "accept" {
 		content = said.Content["answer"]
 	}
@@ -161,9 +161,9 @@ func answerOf(p point, response mcp.InputResponse) (any, error) {
 // refusal is the answer of a user who gives none.
 func refusal(p point, text string) any {
 	switch {
-	case p.Kind == adk.QuestionApproval && p.Info != nil:
+	case p.Kind == runs.KindApproval && p.Info != nil:
 		return map[string]any{"approve": false, "text": text}
-	case p.Kind == adk.QuestionClientTool, p.Kind == adk.QuestionOutcome:
+	case p.Kind == runs.KindClientTool, p.Kind == runs.KindOutcome:
 		return map[string]any{"error": text}
 	}
 	return text

@@ -165,7 +165,7 @@ func TestAgent_AsksOlderClientsMoreThanOnce(t *testing.T) {
 	require.NoError(t, err)
 	defer session.Close()
 	require.Equal(t, "done", text(t, call(t, session, request)))
-	require.Equal(t, []string{`may pay run with {"n":1}?`, `may pay run with {"n":2}?`}, asked)
+	require.Equal(t, []string{`May pay run with {"n":1}?`, `May pay run with {"n":2}?`}, asked)
 	require.Len(t, pay.Calls(), 2)
 }
 

@@ -142,7 +142,7 @@ func TestAgent_AsksTheClientAndContinuesWithItsAnswer(t *testing.T) {
 			asked := call(t, client, request)
 			require.Len(t, asked.InputRequests, 1)
 			for _, r := range asked.InputRequests {
-				require.Equal(t, "may pay run with {}?", r.(*mcp.ElicitParams).Message)
+				require.Equal(t, "May pay run with {}?", r.(*mcp.ElicitParams).Message)
 			}
 			again := answered(t, asked, c.action, c.content)
 			result := call(t, client, again)
@@ -228,7 +228,7 @@ func TestAgent_ClientsThatCannotAskReadWhatTheyWouldBeAsked(t *testing.T) {
 	client := connectAs(t, s, mcpserve.HTTPOptions{}, nil, &mcp.ClientCapabilities{})
 	result := call(t, client, request)
 	require.True(t, result.IsError)
-	require.Contains(t, text(t, result), "may pay run with {}?")
+	require.Contains(t, text(t, result), "May pay run with {}?")
 }
 
 // Rule mcp/MS1.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -20,8 +21,8 @@ const largestState = 64 << 10
 
 // point is a question that a client was asked.
 type point struct {
-	ID   string `json:"id"`
-	Kind string `json:"kind"`
+	ID   string    `json:"id"`
+	Kind runs.Kind `json:"kind"`
 	// Info holds the data that a decision about an approval must be bound to.
 	Info json.RawMessage `json:"info,omitempty"`
 	// Inputs are the IDs of what another MCP server asks here, each of which is a request of its own.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
@@ -97,8 +96,8 @@ func init() {
 	schema.RegisterName[*waiting]("_weft_mcptool_waiting")
 }
 
-// Asks says how the question is listed: see [adk.Asks].
-func (q *Question) Asks() adk.Question {
+// Asks says how the question is listed: see [runs.Asker].
+func (q *Question) Asks() runs.Question {
 	var texts []string
 	url := ""
 	for _, in := range q.Inputs {
@@ -111,8 +110,8 @@ func (q *Question) Asks() adk.Question {
 		}
 		texts = append(texts, text)
 	}
-	return adk.Question{Kind: adk.QuestionPlain, Schema: q.answersSchema(), URL: url,
-		Summary: fmt.Sprintf("MCP server %s asks: %s", q.Server, strings.Join(texts, "; "))}
+	return runs.Question{Kind: runs.KindQuestion, Schema: q.answersSchema(), URL: url,
+		Text: fmt.Sprintf("MCP server %s asks: %s", q.Server, strings.Join(texts, "; "))}
 }
 
 // answersSchema is the JSON Schema of the [Answers] to the question.
@@ -134,8 +133,8 @@ func (q *Question) answersSchema() json.RawMessage {
 	return data
 }
 
-// CheckAnswer refuses what is no answer to this question: see [adk.Answerable].
-func (q *Question) CheckAnswer(answer any) error {
+// CheckReply refuses what is no answer to this question: see [runs.Checker].
+func (q *Question) CheckReply(answer any) error {
 	var answers Answers
 	switch v := answer.(type) {
 	case nil:

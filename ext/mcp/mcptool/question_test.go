@@ -147,9 +147,9 @@ func TestQuestion_AnswersThatDoNotFitAreAskedAgain(t *testing.T) {
 	q, point := asked(t, adktest.Collect(t, r.Query(t.Context(), "pay", adk.WithCheckPointID("1"))))
 	require.Equal(t, "Pay 5?", q.Inputs[0].Message)
 	require.JSONEq(t, payForm, string(q.Inputs[0].Schema))
-	listed := adk.QuestionOf(q)
-	require.Equal(t, adk.QuestionPlain, listed.Kind)
-	require.Equal(t, "MCP server s asks: Pay 5?", listed.Summary)
+	listed := runs.NewQuestion(point, q)
+	require.Equal(t, runs.KindQuestion, listed.Kind)
+	require.Equal(t, "MCP server s asks: Pay 5?", listed.Text)
 	require.JSONEq(t, `{"type":"object","required":["ok"],"properties":{"ok":{"type":"object","required":["action"],"properties":{
 		"action":{"enum":["accept","decline","cancel"]},"content":`+payForm+`}}}}`, string(listed.Schema))
 
@@ -201,7 +201,7 @@ func TestQuestion_RoundsAndPartsOfAnswers(t *testing.T) {
 	events, err = resume(t, r, point, mcptool.Answers{"b": {Action: "cancel"}})
 	require.NoError(t, err)
 	q, point = asked(t, events)
-	require.Equal(t, "MCP server s asks: Log in (opens example.com)", q.Asks().Summary)
+	require.Equal(t, "MCP server s asks: Log in (opens example.com)", q.Asks().Text)
 	events, err = resume(t, r, point, mcptool.Answers{"c": {Action: "accept"}})
 	require.NoError(t, err)
 	events.ExpectText("done")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // EventsConfig configures [Store.OpenEvents]. The zero value works.
@@ -50,7 +51,7 @@ type Events struct {
 // place is a position in the events of a run, which its hash stands for.
 type place struct {
 	hash string
-	at   runlog.Cursor
+	at   runs.Cursor
 }
 
 var _ runlog.Store = (*Events)(nil)
@@ -214,7 +215,7 @@ func endedSpans(events []runlog.Event) (subjects []string) {
 // pack makes messages of events: several in one, as far as they fit, and one of a long event in several, which are
 // numbered.
 func (e *Events) pack(messages []*nats.Msg, subject string, events []runlog.Event) ([]*nats.Msg, error) {
-	add := func(data []byte, last runlog.Cursor) *nats.Msg {
+	add := func(data []byte, last runs.Cursor) *nats.Msg {
 		m := nats.NewMsg(subject)
 		m.Data = data
 		m.Header.Set(lastHeader, last.String())
@@ -222,7 +223,7 @@ func (e *Events) pack(messages []*nats.Msg, subject string, events []runlog.Even
 		return m
 	}
 	var lines []byte
-	var at runlog.Cursor // of the last event in lines
+	var at runs.Cursor // of the last event in lines
 	for i := range events {
 		line, err := events[i].AppendStored(nil)
 		if err != nil {
@@ -255,12 +256,12 @@ func (e *Events) pack(messages []*nats.Msg, subject string, events []runlog.Even
 }
 
 // lastOf is the position of the last event of a run, and the sequence of its message.
-func (e *Events) lastOf(ctx context.Context, hash string) (at runlog.Cursor, seq uint64, err error) {
+func (e *Events) lastOf(ctx context.Context, hash string) (at runs.Cursor, seq uint64, err error) {
 	m, err := e.lastMessage(ctx, hash)
 	if err != nil || m == nil {
 		return at, 0, err
 	}
-	at, err = runlog.ParseCursor(m.header.Get(lastHeader))
+	at, err = runs.ParseCursor(m.header.Get(lastHeader))
 	return at, m.seq, err
 }
 
@@ -275,7 +276,7 @@ func (e *Events) lastMessage(ctx context.Context, hash string) (last *message, e
 }
 
 // Read yields events.
-func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (e *Events) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		hash := hashOf(run)
 		from, more := e.placeOf(hash, after), true
@@ -339,7 +340,7 @@ func (e *Events) page(
 }
 
 // placeOf returns the place in the stream of what comes behind a position, 1 if it is not known.
-func (e *Events) placeOf(hash string, at runlog.Cursor) uint64 {
+func (e *Events) placeOf(hash string, at runs.Cursor) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return max(e.places[place{hash, at}], 1)
@@ -355,7 +356,7 @@ func (e *Events) remember(p place, from uint64) {
 }
 
 // Wait blocks until there may be an event behind the cursor.
-func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) error {
+func (e *Events) Wait(ctx context.Context, run string, after runs.Cursor) error {
 	hash := hashOf(run)
 	changed, leave := e.keys.Watch(hash)
 	defer leave()
@@ -363,7 +364,7 @@ func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) erro
 		return storekit.Failed("wait for events of", run, err)
 	}
 	defer e.unlisten()
-	var last runlog.Cursor
+	var last runs.Cursor
 	err := e.store.retry(ctx, func(ctx context.Context) (err error) {
 		last, _, err = e.lastOf(ctx, hash)
 		return err
@@ -427,7 +428,7 @@ func (e *Events) inspect(ctx context.Context, hash string) (info runlog.Info, ex
 		return info, false, err
 	}
 	info = runlog.Info{Run: first[0].Run, First: first[0].Cursor(), Updated: m.at}
-	if info.Last, err = runlog.ParseCursor(m.header.Get(lastHeader)); err != nil {
+	if info.Last, err = runs.ParseCursor(m.header.Get(lastHeader)); err != nil {
 		return info, false, err
 	}
 	lines := strings.Split(strings.TrimSuffix(string(m.data), "\n"), "\n")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/adk/runlog/runlogtest"
+	"github.com/weftgo/weft/runs"
 	weft "github.com/weftgo/weft/schema"
 )
 
@@ -53,7 +54,7 @@ func TestEvents_OfAnotherProcessArriveAtOnce(t *testing.T) {
 	require.Less(t, runlogtest.Arrive(t, writer, reader, events...), 300*time.Millisecond)
 	require.Eventually(t, func() bool {
 		var types []runlog.Type
-		for e, err := range reader.Read(t.Context(), "run", runlog.Cursor{}) {
+		for e, err := range reader.Read(t.Context(), "run", runs.Cursor{}) {
 			require.NoError(t, err)
 			types = append(types, e.Type)
 		}
@@ -70,7 +71,7 @@ func TestEvents_KeepWhatIsLongerThanAMessage(t *testing.T) {
 	require.NoError(t, e.Append(t.Context(), "run", all))
 	require.NoError(t, e.Append(t.Context(), "run", []runlog.Event{said("run", 4, long[:e.store.piece])}))
 	var lengths []int
-	for event, err := range e.Read(t.Context(), "run", runlog.Cursor{}) {
+	for event, err := range e.Read(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		lengths = append(lengths, len(event.Data.(*runlog.MessageData).Message.Chat.Content))
 	}
@@ -78,7 +79,7 @@ func TestEvents_KeepWhatIsLongerThanAMessage(t *testing.T) {
 	info, exists, err := e.Inspect(t.Context(), "run")
 	require.NoError(t, err)
 	require.True(t, exists)
-	require.Equal(t, runlog.Cursor{Seq: 4}, info.Last)
+	require.Equal(t, runs.Cursor{Seq: 4}, info.Last)
 }
 
 // Tenants do not see each other's events.
@@ -120,12 +121,12 @@ func TestEvents_HaveOneSubscriptionForAllReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}
-	for _, runs := range []int{1, 1000} {
+	for _, count := range []int{1, 1000} {
 		on := startServer(t, false)
 		store := newStore(t, on)
 		other, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL()), Prefix: store.prefix})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, other.Close()) })
-		runlogtest.Watch(t, openEvents(t, store), openEvents(t, other), 1000, runs)
+		runlogtest.Watch(t, openEvents(t, store), openEvents(t, other), 1000, count)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestHead_IsReadAsItWasWritten(t *testing.T) {
 	row, err := storekit.New("run\xff", runs.Spec{Tags: map[string]string{"a": "b"}}, 7, time.UnixMicro(1_700_000_000_000_000))
 	require.NoError(t, err)
-	row.Answers = []runs.Reply{{Point: "q", Data: []byte{}}}
+	row.Answers = []runs.Reply{{To: "q", Data: []byte{}}}
 	for _, want := range []head{{}, {Row: *row, IsRun: true, Saved: &value{Inline: []byte("saved"), Sum: digest{1}},
 		From: 3, Last: step{N: 2, Bytes: 5, Token: 9, Sum: digest{2}}, Writes: []uint64{1, 2}, Taker: 4}} {
 		data, err := encodeHead(&want)

@@ -304,7 +304,7 @@ func TestAcquireDue_TakesWhatIsDueWithAClockThatIsLate(t *testing.T) {
 			Waiting: []runs.Question{{ID: "q"}}}))
 		late(s)
 		late(worker)
-		require.NoError(t, s.Reply(t.Context(), name, runs.Reply{Point: "q"}))
+		require.NoError(t, s.Reply(t.Context(), name, runs.Reply{To: "q"}))
 		l, err = worker.AcquireDue(t.Context(), runs.LeaseRequest{}, runs.Due{})
 		require.NoError(t, err, name)
 		require.Equal(t, name, l.Info().ID)

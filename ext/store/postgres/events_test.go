@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/adk/runlog/runlogtest"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestEvents_Conform(t *testing.T) {
@@ -54,7 +55,7 @@ func TestEvents_HaveOneListenerForAllReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}
-	for _, runs := range []int{1, 1000} {
+	for _, count := range []int{1, 1000} {
 		url := newDatabase(t, ofTest(t))
 		var processes []runlog.Store
 		for range 2 {
@@ -65,7 +66,7 @@ func TestEvents_HaveOneListenerForAllReaders(t *testing.T) {
 			require.NoError(t, err)
 			processes = append(processes, events)
 		}
-		runlogtest.Watch(t, processes[0], processes[1], 1000, runs)
+		runlogtest.Watch(t, processes[0], processes[1], 1000, count)
 	}
 }
 
@@ -96,8 +97,8 @@ func TestEvents_OfALifeThatWasOvertakenAreNotAddedBesideThoseOfTheNext(t *testin
 	go func() { late <- old.Append(t.Context(), "run", event(1, 2)) }()
 	<-came
 	require.NoError(t, next.Append(t.Context(), "run", event(2, 1)))
-	all := func() (at []runlog.Cursor) {
-		for e, err := range next.Read(t.Context(), "run", runlog.Cursor{}) {
+	all := func() (at []runs.Cursor) {
+		for e, err := range next.Read(t.Context(), "run", runs.Cursor{}) {
 			require.NoError(t, err)
 			at = append(at, e.Cursor())
 		}

@@ -88,7 +88,7 @@ func TestStore_ACommitThatArrivesLateIsItsOwn(t *testing.T) {
 		Waiting:  []runs.Question{{ID: "q"}, {ID: "r"}},
 		Children: []runs.Child{{ID: "child"}}}))
 	late()
-	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{Point: "q", Data: []byte("yes")}))
+	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{To: "q", Data: []byte("yes")}))
 	late()
 	require.NoError(t, s.Stop(t.Context(), "run", runs.StopRequest{Reason: "lunch"}))
 	late()

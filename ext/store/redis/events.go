@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 )
 
 // Events is a runlog.Store on the server of a store, for one tenant: a stream for each run, whose entries have the
@@ -104,7 +105,7 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 	}
 	s := e.store
 	keep := int64(0)
-	if end, ok := events[len(events)-1].Data.(*runlog.RunEndData); ok && end.Status.IsFinal() {
+	if end, ok := events[len(events)-1].Data.(*runlog.RunEndData); ok && end.Status.HasEnded() {
 		keep = s.keepEvents().Milliseconds()
 	}
 	args := []any{run, time.Now().UnixMicro(), events[0].Token, longestStream, keep}
@@ -142,7 +143,7 @@ func (s *Store) keepEvents() time.Duration {
 const eventPage = 256
 
 // Read yields events.
-func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+func (e *Events) Read(ctx context.Context, run string, after runs.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		for {
 			from := fmt.Sprintf("(%d-%d", after.Token, after.Seq)
@@ -180,7 +181,7 @@ func decodeEvent(entry redis.XMessage, run string) (event runlog.Event, err erro
 }
 
 // Wait blocks until there may be an event behind the cursor.
-func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) error {
+func (e *Events) Wait(ctx context.Context, run string, after runs.Cursor) error {
 	changed, leave := e.keys.Watch(hashed(run))
 	defer leave()
 	select {
@@ -253,7 +254,7 @@ func (e *Events) Inspect(ctx context.Context, run string) (info runlog.Info, exi
 }
 
 // cursorOf is the position that the ID of an entry says.
-func cursorOf(id string) (c runlog.Cursor) {
+func cursorOf(id string) (c runs.Cursor) {
 	token, seq, _ := strings.Cut(id, "-")
 	c.Token, _ = strconv.ParseUint(token, 10, 64)
 	c.Seq, _ = strconv.ParseUint(seq, 10, 64)
@@ -264,18 +265,18 @@ func cursorOf(id string) (c runlog.Cursor) {
 func (e *Events) List(ctx context.Context, q runlog.Query) iter.Seq2[runlog.Info, error] {
 	return func(yield func(runlog.Info, error) bool) {
 		s := e.store
-		runs, err := s.client.ZRevRange(ctx, s.logsKey(), 0, -1).Result()
+		all, err := s.client.ZRevRange(ctx, s.logsKey(), 0, -1).Result()
 		var infos []runlog.Info
-		for i := 0; i < len(runs) && err == nil; i++ {
-			if !strings.HasPrefix(runs[i], q.Prefix) {
+		for i := 0; i < len(all) && err == nil; i++ {
+			if !strings.HasPrefix(all[i], q.Prefix) {
 				continue
 			}
 			var info runlog.Info
 			var exists bool
-			if info, exists, err = e.Inspect(ctx, runs[i]); exists {
+			if info, exists, err = e.Inspect(ctx, all[i]); exists {
 				infos = append(infos, info)
 			} else if err == nil {
-				err = s.run(ctx, forgetEvents, []string{s.streamKey(runs[i]), s.logsKey()}, runs[i]).Err()
+				err = s.run(ctx, forgetEvents, []string{s.streamKey(all[i]), s.logsKey()}, all[i]).Err()
 			}
 		}
 		if err != nil {

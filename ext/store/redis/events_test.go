@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/adk/runlog/runlogtest"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestEvents_Conform(t *testing.T) {
@@ -29,7 +30,7 @@ func TestEvents_OfAnotherProcessArriveAtOnce(t *testing.T) {
 	events[10].Type, events[10].Data = runlog.ModelEnd, &runlog.ModelEndData{}
 	require.Less(t, runlogtest.Arrive(t, writer, reader, events...), 300*time.Millisecond)
 	n := 0
-	for e, err := range reader.Read(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range reader.Read(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		require.Equal(t, runlog.ModelEnd, e.Type)
 		n++

@@ -131,7 +131,7 @@ func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting,
 		Waiting: []runs.Question{{ID: "q"}}, Children: []runs.Child{{ID: "child"}}}))
 	lose(replace)
-	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{Point: "q", Data: []byte("yes")}))
+	require.NoError(t, s.Reply(t.Context(), "run", runs.Reply{To: "q", Data: []byte("yes")}))
 	lose(replace)
 	require.NoError(t, s.Stop(t.Context(), "run", runs.StopRequest{Reason: "lunch"}))
 	lose(replace)

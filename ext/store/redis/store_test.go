@@ -41,7 +41,7 @@ func TestTodo_IsReadAsItWasWritten(t *testing.T) {
 		Children: []runs.Child{{ID: "c\xfe", Run: runs.Spec{Agent: "a", Queue: "q", Parent: "p", ParentPoint: "\xff", Key: "k",
 			Tags: map[string]string{"t\xff": "v"}, Priority: 3, NotBefore: at, Deadline: at, Build: "b", Trace: "t",
 			Records: [][]byte{{0, 255}, {}}}}, {ID: "d"}},
-		Parent: "p", Answer: &runs.Reply{Point: "q\xff", Data: []byte{1, 255}, By: "ana", At: at},
+		Parent: "p", Answer: &runs.Reply{To: "q\xff", Data: []byte{1, 255}, By: "ana", At: at},
 	}} {
 		data, err := want.encode()
 		require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestTodo_IsReadAsItWasWritten(t *testing.T) {
 
 func FuzzDecodeTodo(f *testing.F) {
 	whole, err := (&todo{Children: []runs.Child{{ID: "c", Run: runs.Spec{Records: [][]byte{{0}}}}},
-		Answer: &runs.Reply{Point: "q"}}).encode()
+		Answer: &runs.Reply{To: "q"}}).encode()
 	require.NoError(f, err)
 	f.Add(whole)
 	f.Fuzz(func(t *testing.T, data []byte) {

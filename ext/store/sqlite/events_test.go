@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/adk/runlog/runlogtest"
+	"github.com/weftgo/weft/runs"
 )
 
 func TestEvents_Conform(t *testing.T) {
@@ -50,14 +51,14 @@ func TestEvents_AreNotWaitedForWhenTheStoreIsClosed(t *testing.T) {
 	events, err := s.OpenEvents(t.Context(), sqlrun.EventsConfig{Poll: time.Hour})
 	require.NoError(t, err)
 	waited := make(chan error)
-	go func() { waited <- events.Wait(t.Context(), "run", runlog.Cursor{}) }()
+	go func() { waited <- events.Wait(t.Context(), "run", runs.Cursor{}) }()
 	require.Eventually(t, func() bool {
 		stacks := make([]byte, 1<<20)
 		return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*Events).poll")
 	}, 10*time.Second, time.Millisecond)
 	require.NoError(t, s.Close())
 	require.Error(t, <-waited)
-	require.Error(t, events.Wait(t.Context(), "run", runlog.Cursor{}))
+	require.Error(t, events.Wait(t.Context(), "run", runs.Cursor{}))
 }
 
 // Deltas are gone when the message is there.
@@ -74,7 +75,7 @@ func TestEvents_ForgetDeltasWithTheirMessage(t *testing.T) {
 	require.NoError(t, events.Append(t.Context(), "run", []runlog.Event{delta(1), delta(2)}))
 	require.NoError(t, events.Append(t.Context(), "run", []runlog.Event{delta(3), delta(4), end}))
 	var seqs []uint64
-	for e, err := range events.Read(t.Context(), "run", runlog.Cursor{}) {
+	for e, err := range events.Read(t.Context(), "run", runs.Cursor{}) {
 		require.NoError(t, err)
 		seqs = append(seqs, e.Seq)
 	}
@@ -88,7 +89,7 @@ func TestEvents_HaveOnePollerForAllReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}
-	for _, runs := range []int{1, 1000} {
+	for _, count := range []int{1, 1000} {
 		path := filepath.Join(t.TempDir(), "runs.db")
 		var processes []runlog.Store
 		for range 2 {
@@ -99,6 +100,6 @@ func TestEvents_HaveOnePollerForAllReaders(t *testing.T) {
 			require.NoError(t, err)
 			processes = append(processes, events)
 		}
-		runlogtest.Watch(t, processes[0], processes[1], 1000, runs)
+		runlogtest.Watch(t, processes[0], processes[1], 1000, count)
 	}
 }

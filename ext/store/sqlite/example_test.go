@@ -30,7 +30,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	err = lease.Settle(ctx, runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{
-		{ID: "pay", Kind: "approval", For: []string{"ana"}, Summary: "Pay 40 €?"},
+		{ID: "pay", Kind: "approval", For: []string{"ana"}, Text: "Pay 40 €?"},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -40,9 +40,9 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(run.ID, run.Waiting[0].Summary)
+		fmt.Println(run.ID, run.Waiting[0].Text)
 	}
-	if err := store.Reply(ctx, "order-7", runs.Reply{Point: "pay", Data: []byte("true"), JSON: true}); err != nil {
+	if err := store.Reply(ctx, "order-7", runs.Reply{To: "pay", Data: []byte("true"), JSON: true}); err != nil {
 		log.Fatal(err)
 	}
 	run, _, err := store.Inspect(ctx, "order-7")

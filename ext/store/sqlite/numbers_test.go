@@ -127,7 +127,7 @@ func BenchmarkNumbers_Waiting(b *testing.B) {
 		waiting, _, err := d.Inspect(b.Context(), "7")
 		require.NoError(b, err)
 		begun = time.Now()
-		answer, err := adk.EncodeAnswer(waiting.Waiting[0].ID, runs.JSONReply("true"))
+		answer, err := runs.EncodeReply(waiting.Waiting[0].ID, runs.JSONReply("true"))
 		require.NoError(b, err)
 		require.NoError(b, d.Reply(b.Context(), "7", answer))
 		o, err := d.Execute(b.Context(), "7")

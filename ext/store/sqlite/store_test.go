@@ -145,7 +145,7 @@ func TestStore_RefusesWhatWasDamaged(t *testing.T) {
 		require.NoError(t, l.AppendRecord(t.Context(), id, []byte("record of "+id)))
 		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Checkpoint: []byte("checkpoint of " + id),
 			Waiting: []runs.Question{{ID: "q", Kind: "question"}}}))
-		require.NoError(t, s.Reply(t.Context(), id, runs.Reply{Point: "q", Data: []byte("yes")}))
+		require.NoError(t, s.Reply(t.Context(), id, runs.Reply{To: "q", Data: []byte("yes")}))
 	}
 	for _, values := range []string{
 		`UPDATE weft_steps SET data = CAST(replace(CAST(data AS TEXT), 'record of damaged', 'record of dAmaged') AS BLOB)`,

@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/runs"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
@@ -47,14 +48,14 @@ func Local(t *testing.T, s *serve.Server) *serve.Caller {
 func Speaking(t *testing.T, c *serve.Caller) (run serve.Run) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		all, err := c.Runs(t.Context(), serve.Query{Status: serve.Running})
+		all, err := c.Runs(t.Context(), serve.Query{Status: runs.Running})
 		if err != nil || len(all) == 0 {
 			return false
 		}
 		run = all[0]
 		return true
 	}, 10*time.Second, 5*time.Millisecond)
-	for e, err := range c.Events(t.Context(), run.ID, runlog.Cursor{}) {
+	for e, err := range c.Watch(t.Context(), run.ID, runs.Cursor{}) {
 		require.NoError(t, err)
 		if e.Type == runlog.ModelDelta {
 			break

@@ -19,12 +19,12 @@ func RandomRun(seed uint64) []runlog.Event {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	events := g.agent(0, nil, "")
 	begin := runlog.Event{Type: runlog.RunStart, Data: &runlog.RunStartData{Agent: "desk", Streaming: true}}
-	return number(slices.Concat([]runlog.Event{begin}, events, []runlog.Event{end(runlog.Done)}), 1)
+	return number(slices.Concat([]runlog.Event{begin}, events, []runlog.Event{end(runs.Done)}), 1)
 }
 
 // Cancelled is a run that was stopped behind its first n events: what is open ends, innermost first.
 func Cancelled(events []runlog.Event, n int) []runlog.Event {
-	return number(append(closed(events[:n], "cancelled"), end(runlog.Cancelled)), 1)
+	return number(append(closed(events[:n], "cancelled"), end(runs.Paused)), 1)
 }
 
 // Restarted is a run whose process died behind its first n events. Another one makes the run again from its beginning.
@@ -51,23 +51,23 @@ func Interrupted(events []runlog.Event, n int) (all []runlog.Event, ok bool) {
 		return nil, false
 	}
 	first := closed(events[:n], "interrupted")
-	asked := &runlog.InterruptData{}
-	answered := &runlog.ResumeData{Answers: map[string]json.RawMessage{}}
-	second := []runlog.Event{events[0], {Type: runlog.Resume, Data: answered}}
+	asked := &runlog.WaitingData{}
+	answered := &runlog.RepliesData{Replies: map[string]json.RawMessage{}}
+	second := []runlog.Event{events[0], {Type: runlog.Replied, Data: answered}}
 	for i, e := range open {
 		d := e.Data.(*runlog.ToolStartData)
-		p := runlog.Point{ID: fmt.Sprintf("p%d", i), Kind: runlog.Approval, Tool: d.Name, Call: d.Call, Info: json.RawMessage(`{}`)}
-		asked.Points = append(asked.Points, p)
-		answered.Answers[p.ID] = json.RawMessage(`{"verdict":"approved"}`)
+		p := runs.Question{ID: fmt.Sprintf("p%d", i), Kind: runs.KindApproval, Tool: d.Name, Call: d.Call, Info: json.RawMessage(`{}`)}
+		asked.Questions = append(asked.Questions, p)
+		answered.Replies[p.ID] = json.RawMessage(`{"verdict":"approved"}`)
 	}
 	same := func(call string) string { return call }
 	second = append(second, later(append(unclosed(events[:n]), events[n:]...), same)...)
-	first = append(first, runlog.Event{Type: runlog.Interrupt, Data: asked}, end(runlog.Interrupted))
+	first = append(first, runlog.Event{Type: runlog.Waiting, Data: asked}, end(runs.Waiting))
 	first = number(first, 1)
 	return append(first, following(number(second, 2), len(first))...), true
 }
 
-func end(s runlog.Status) runlog.Event {
+func end(s runs.Status) runlog.Event {
 	return runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: s, Usage: runs.Usage{Input: 3, Output: 4, Total: 7}}}
 }
 

@@ -125,7 +125,7 @@ func fill(b *testing.B, store *sqlrun.Store, conf sqlrun.Config, n int, status s
 	}
 	s := runs.Settlement{Status: runs.Status(status)}
 	if s.Status == runs.Waiting {
-		s.Waiting = []runs.Question{{ID: "p", Kind: "approval", For: []string{"ana"}, Summary: "Pay?"}}
+		s.Waiting = []runs.Question{{ID: "p", Kind: "approval", For: []string{"ana"}, Text: "Pay?"}}
 	}
 	if err := l.Settle(b.Context(), s); err != nil {
 		b.Fatal(err)

@@ -145,7 +145,7 @@ func wake(t *testing.T, f *fixture) {
 	l := f.take(t, "3")
 	require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Waiting: []runs.Question{{ID: "p"}}}))
 	require.False(t, woken(some))
-	require.NoError(t, f.Reply(t.Context(), "3", runs.Reply{Point: "p"}))
+	require.NoError(t, f.Reply(t.Context(), "3", runs.Reply{To: "p"}))
 	require.True(t, woken(some))
 }
 
@@ -224,17 +224,17 @@ func hostileNames(t *testing.T, f *fixture) {
 		l := f.take(t, id)
 		require.NoError(t, l.AppendRecord(t.Context(), id, fmt.Append(nil, i)))
 		require.NoError(t, l.Settle(t.Context(), runs.Settlement{Status: runs.Waiting, Err: id,
-			Waiting: []runs.Question{{ID: id, Address: id, Kind: id, For: []string{id}}}}))
+			Waiting: []runs.Question{{ID: id, Address: id, Kind: runs.Kind(id), For: []string{id}}}}))
 	}
 	for i, id := range ids {
 		records(t, f, id, fmt.Sprint(i))
 		info := f.inspect(t, id)
-		require.Equal(t, runs.Question{ID: id, Address: id, Kind: id, For: []string{id}}, info.Waiting[0])
+		require.Equal(t, runs.Question{ID: id, Address: id, Kind: runs.Kind(id), For: []string{id}}, info.Waiting[0])
 		require.Equal(t, id, info.Error)
 		if id != "" {
-			require.Equal(t, []string{id}, listed(t, f, runs.Query{WaitingFor: id, Kind: id, Key: id, Parent: id,
+			require.Equal(t, []string{id}, listed(t, f, runs.Query{WaitingFor: id, Kind: runs.Kind(id), Key: id, Parent: id,
 				Agent: id}))
 		}
-		require.NoError(t, f.Reply(t.Context(), id, runs.Reply{Point: id, By: id}))
+		require.NoError(t, f.Reply(t.Context(), id, runs.Reply{To: id, By: id}))
 	}
 }

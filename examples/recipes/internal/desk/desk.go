@@ -115,10 +115,7 @@ func serve(
 			return o, err
 		}
 		for _, q := range o.Questions {
-			answer, err := adk.EncodeAnswer(q.ID, runs.JSONReply("true"))
-			if err == nil {
-				err = store.Reply(ctx, id, answer)
-			}
+			err := store.Reply(ctx, id, q.Reply(runs.JSONReply("true")))
 			if err != nil && !errors.Is(err, runs.ErrReplied) && !errors.Is(err, runs.ErrNotWaiting) {
 				return o, err
 			}

@@ -1,4 +1,4 @@
-package runlog
+package runs
 
 import (
 	"cmp"
