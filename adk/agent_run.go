@@ -426,3 +426,9 @@ func withoutStates(signals []*InterruptSignal) []*InterruptSignal {
 	}
 	return signals
 }
+
+// warnOfLeftBehind logs a call that a cancel did not wait for. details say which.
+func (r *agentRun[M]) warnOfLeftBehind(ctx context.Context, details ...any) {
+	diagnosticsFrom[M](ctx).warn(ctx, "a call was given up by a cancel and may still be running",
+		append([]any{"agent", r.agent.conf.Name}, details...)...)
+}

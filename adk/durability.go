@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weftgo/weft/adk/internal/journal"
@@ -543,4 +544,17 @@ func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) 
 		return nil
 	})
 	return key
+}
+
+// Asks says how the question is listed: see [runs.Asker].
+func (u *OutcomeUnknown) Asks() runs.Question {
+	return runs.Question{Kind: runs.KindOutcome, Tool: u.ToolName, Call: u.CallID, Arguments: u.Arguments,
+		Text: fmt.Sprintf("did the call of tool %q succeed?", u.ToolName)}
+}
+
+// Shortened implements [runs.Shortener].
+func (u *OutcomeUnknown) Shortened(most int) any {
+	short := *u
+	short.Arguments = strings.ToValidUTF8(u.Arguments[:min(len(u.Arguments), most)], "")
+	return &short
 }

@@ -9,6 +9,15 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
+// HistoryEntry is one message that an agent gets to see when the run reaches it.
+type HistoryEntry struct {
+	// IsUserInput is true for the messages that the run was started with.
+	IsUserInput bool
+	// AgentName is the agent that said it, otherwise.
+	AgentName string
+	Message   Message
+}
+
 // TypedMessageVariant is a message, whole or as a stream.
 type TypedMessageVariant[M MessageType] struct {
 	// IsStreaming tells which of Message and MessageStream is set.

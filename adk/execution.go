@@ -309,3 +309,12 @@ func (c customRun[M]) execute() {
 		}
 	}
 }
+
+// diagnosticsFrom returns the diagnostics of the run around, which do nothing in a run without a runner.
+func diagnosticsFrom[M MessageType](ctx context.Context) diagnostics {
+	x := executionFrom[M](ctx)
+	if x == nil {
+		return diagnostics{}
+	}
+	return x.run.diagnostics
+}

@@ -219,3 +219,62 @@ func (t releasing) execute() {
 
 // A container is an agent that is nothing by itself: the agent in it obeys cancels in its place.
 type container interface{ ObeyedInside() }
+
+// activeAgent is the agent that a run begins with: the one of [WithActiveAgent], or root itself.
+func activeAgent[M MessageType](ctx context.Context, root TypedAgent[M], name string) (TypedAgent[M], error) {
+	if name == "" || root.Name(ctx) == name {
+		return root, nil
+	}
+	if f, ok := any(root).(*flowAgent); ok {
+		if found := f.below(ctx, name); found != nil {
+			return any(found).(TypedAgent[M]), nil
+		}
+	}
+	return nil, fmt.Errorf("runner: there is no agent '%s' below '%s': WithActiveAgent takes the name of an agent that the run can reach",
+		name, root.Name(ctx))
+}
+
+// below finds a sub-agent by its name, nearer ones first.
+func (f *flowAgent) below(ctx context.Context, name string) *flowAgent {
+	for _, sub := range f.subAgents {
+		if sub.Name(ctx) == name {
+			return sub
+		}
+	}
+	for _, sub := range f.subAgents {
+		if found := sub.below(ctx, name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// warnOfAgentNames reports agents around the agent that share a name, once for each agent.
+func (x *execution[M]) warnOfAgentNames() {
+	d, f := x.run.diagnostics, x.flow
+	if d.to == nil || f == nil || f.warned.Swap(true) {
+		return
+	}
+	_ = guardHook(func() error { // names are the users' code
+		x.compareNames(d, f)
+		return nil
+	})
+}
+
+func (x *execution[M]) compareNames(d diagnostics, f *flowAgent) {
+	around := slices.Clone(f.subAgents)
+	if parent := f.parentAgent(); parent != nil && !f.sealed {
+		around = append(around, parent)
+	}
+	first := map[string]*flowAgent{}
+	for _, a := range around {
+		name := a.Name(x)
+		if other := first[name]; other != nil {
+			d.warn(x, "two agents have the same name: a transfer goes to the first one", "agent", x.name, "name", name,
+				"first", fmt.Sprintf("%T: %s", other.agent, other.Description(x)),
+				"other", fmt.Sprintf("%T: %s", a.agent, a.Description(x)))
+			continue
+		}
+		first[name] = a
+	}
+}

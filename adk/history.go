@@ -220,15 +220,6 @@ func saidAgain(err error) bool {
 	return errors.As(err, new(*WillRetryError)) || errors.Is(err, ErrStreamCanceled)
 }
 
-// HistoryEntry is one message that an agent gets to see when the run reaches it.
-type HistoryEntry struct {
-	// IsUserInput is true for the messages that the run was started with.
-	IsUserInput bool
-	// AgentName is the agent that said it, otherwise.
-	AgentName string
-	Message   Message
-}
-
 // HistoryRewriter makes the input of an agent out of what was said before it was reached.
 type HistoryRewriter func(ctx context.Context, entries []*HistoryEntry) ([]Message, error)
 

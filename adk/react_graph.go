@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -501,4 +502,21 @@ func canonicalNames(infos []*schema.ToolInfo, aliases map[string]compose.ToolAli
 		}
 	}
 	return names
+}
+
+// warnOfToolNames reports tools of the agent that share a name, once for each list of tools.
+func (r *agentRun[M]) warnOfToolNames() {
+	d, g := diagnosticsFrom[M](r), r.graph
+	if d.to == nil || len(g.shadowed) == 0 || g.warned.Swap(true) {
+		return
+	}
+	for first, last := range g.shadowed {
+		d.warn(r, "two tools have the same name: the model is shown the later one, and calls that",
+			"agent", r.agent.conf.Name, "tool", g.infos[first].Name, "ignored", g.describe(first), "used", g.describe(last))
+	}
+}
+
+// describe says which of several tools of one name it is.
+func (g *reactGraph[M]) describe(i int) string {
+	return fmt.Sprintf("tool %d, %T: %s", i, g.tools[i], g.infos[i].Desc)
 }

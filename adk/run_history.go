@@ -1,8 +1,6 @@
 package adk
 
 import (
-	"context"
-	"fmt"
 	"slices"
 )
 
@@ -30,32 +28,3 @@ func (e *TypedAgentEvent[M]) IsInner() bool { return e.origin == originInner }
 // process died. A resumed run emits again what it had emitted, so that its reader has the whole answer wherever it reads;
 // one that shows both parts on one page leaves replays out. They are not recorded and not stored again.
 func (e *TypedAgentEvent[M]) IsReplay() bool { return e.origin.isReplayed() }
-
-// activeAgent is the agent that a run begins with: the one of [WithActiveAgent], or root itself.
-func activeAgent[M MessageType](ctx context.Context, root TypedAgent[M], name string) (TypedAgent[M], error) {
-	if name == "" || root.Name(ctx) == name {
-		return root, nil
-	}
-	if f, ok := any(root).(*flowAgent); ok {
-		if found := f.below(ctx, name); found != nil {
-			return any(found).(TypedAgent[M]), nil
-		}
-	}
-	return nil, fmt.Errorf("runner: there is no agent '%s' below '%s': WithActiveAgent takes the name of an agent that the run can reach",
-		name, root.Name(ctx))
-}
-
-// below finds a sub-agent by its name, nearer ones first.
-func (f *flowAgent) below(ctx context.Context, name string) *flowAgent {
-	for _, sub := range f.subAgents {
-		if sub.Name(ctx) == name {
-			return sub
-		}
-	}
-	for _, sub := range f.subAgents {
-		if found := sub.below(ctx, name); found != nil {
-			return found
-		}
-	}
-	return nil
-}

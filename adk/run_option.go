@@ -196,3 +196,16 @@ func WithHistoryModifier(f func(context.Context, []Message) []Message) AgentRunO
 type agentOptions struct {
 	handlers []callbacks.Handler
 }
+
+// warnOfDesignations logs options that name agents but act on the whole run.
+func (d diagnostics) warnOfDesignations(ctx context.Context, opts []AgentRunOption) {
+	if d.to == nil {
+		return
+	}
+	for i := range opts {
+		_, ofRunner := opts[i].apply.(func(*runnerOptions))
+		if len(opts[i].agents) > 0 && (ofRunner || opts[i].cancel != nil) {
+			d.warn(ctx, "a run option names agents but acts on the whole run", "agents", opts[i].agents)
+		}
+	}
+}
