@@ -132,27 +132,6 @@ func (a *Answer) history() []adk.HistoryEntry {
 	return append(all, a.said...)
 }
 
-// run reads a run of an agent that keeps nothing, and emits its answer. If it is interrupted, the answer has what it
-// continues from.
-func (t *turn) run(opts []Option, start func(opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error)) {
-	needed := mostRuns
-	if len(opts)+len(t.answer.earlier)+len(t.answer.entry) > 0 {
-		needed = t.options(opts, inAnswer)
-	}
-	events, err := start(needed)
-	if err != nil {
-		t.yield(Event{}, oneLine(err))
-		return
-	}
-	if !t.read(events) {
-		return
-	}
-	if len(t.answer.Pending) > 0 {
-		t.answer.of = t.agent
-	}
-	t.emit(Event{Answer: &t.answer})
-}
-
 var (
 	// inAnswer has a run saved in its answer, under an ID that does not matter.
 	inAnswer = adk.WithCheckPointID("answer")

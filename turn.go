@@ -273,3 +273,24 @@ func whole(events func(yield func(Event, error) bool)) (*Answer, error) {
 	}
 	return answer, nil
 }
+
+// run reads a run of an agent that keeps nothing, and emits its answer. If it is interrupted, the answer has what it
+// continues from.
+func (t *turn) run(opts []Option, start func(opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error)) {
+	needed := mostRuns
+	if len(opts)+len(t.answer.earlier)+len(t.answer.entry) > 0 {
+		needed = t.options(opts, inAnswer)
+	}
+	events, err := start(needed)
+	if err != nil {
+		t.yield(Event{}, oneLine(err))
+		return
+	}
+	if !t.read(events) {
+		return
+	}
+	if len(t.answer.Pending) > 0 {
+		t.answer.of = t.agent
+	}
+	t.emit(Event{Answer: &t.answer})
+}

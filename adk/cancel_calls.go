@@ -149,19 +149,14 @@ func detach(ctx context.Context) (detached context.Context, stop func()) {
 	}
 }
 
-// watchedTools is a middleware of every tool, inside the one that saves results only. In a run that can be cancelled it
-// gives up calls in flight, and has streams read to their end inside the call, so that a result is there or is not.
-func watchedTools[M MessageType]() compose.ToolMiddleware {
-	return compose.ToolMiddleware{Every: watchedTool[M]}
-}
-
-func watchedTool[M MessageType](next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
-	return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
-		if r := agentRunFrom[M](ctx); r != nil && r.view != nil {
-			return callWatched(ctx, r, in, next)
-		}
-		return next(ctx, in)
+// callCancellable calls a tool in a run that can be cancelled, in another one, or without a run (r is nil).
+func callCancellable[M MessageType](
+	ctx context.Context, r *agentRun[M], in *compose.ToolInput, call compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
+	if r == nil || r.view == nil {
+		return call(ctx, in)
 	}
+	return callWatched(ctx, r, in, call)
 }
 
 // callWatched calls a tool in a run that can be cancelled.
@@ -255,25 +250,6 @@ func gatheredItems[T any](
 		}
 		items = append(items, item)
 	}
-}
-
-// abortableTools cuts the streams of tools off, for their readers, when the run is to stop at once.
-func abortableTools[M MessageType]() compose.ToolMiddleware {
-	return compose.ToolMiddleware{Every: func(next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
-		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
-			out, err := next(ctx, in)
-			if err != nil {
-				return nil, err
-			}
-			if out.TextStream != nil {
-				out.TextStream = cutOff[M](ctx, out.TextStream)
-			}
-			if out.ResultStream != nil {
-				out.ResultStream = cutOff[M](ctx, out.ResultStream)
-			}
-			return out, nil
-		}
-	}}
 }
 
 // cutOff returns a stream that ends with [ErrStreamCanceled] when the run is to stop at once, if that happens during the

@@ -436,23 +436,28 @@ func newAgentPlan[M MessageType](ctx context.Context, a *chatModelAgent[M]) (*ag
 	return p, err
 }
 
-// toolMiddlewares are all that wrap tool calls, from the outside in.
+// toolMiddlewares returns all that wraps tool calls, from the outside in: [outerToolCall], the middlewares of the configuration,
+// and [innerToolCall].
 func toolMiddlewares[M MessageType](
 	conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M],
 ) []compose.ToolMiddleware {
-	all := []compose.ToolMiddleware{durableTools[M](), watchedTools[M]()}
-	if !handlers.toolSender {
-		all = append(all, toolEventSender[M]())
-	}
+	all := []compose.ToolMiddleware{compose.InternalToolMiddleware(
+		func(form compose.InternalToolForm, next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+			return outerToolCall[M](form, !handlers.toolSender, next)
+		})}
 	all = append(all, conf.ToolsConfig.ToolCallMiddlewares...)
 	for _, m := range conf.Middlewares {
 		all = append(all, m.WrapToolCall)
 	}
-	all = append(all, abortableTools[M]())
-	if handlers.wrapsToolCalls() {
-		all = append(all, handlerTools(handlers))
-	}
-	return append(all, mistakenTools[M]())
+	return append(all, compose.InternalToolMiddleware(
+		func(form compose.InternalToolForm, next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+			if !handlers.wrapsToolCalls() {
+				return innerToolCall[M](form, nil, next)
+			}
+			return innerToolCall[M](form, func(call compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+				return hookedTool(handlers, form, call)
+			}, next)
+		}))
 }
 
 // graphFor returns the graph for the tools of a run. Runs that change the tools in the same way share one.

@@ -234,20 +234,6 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	return nil
 }
 
-// durableTools is the outermost middleware of every tool: it saves the results of calls, and answers those that were
-// done in an earlier process.
-func durableTools[M MessageType]() compose.ToolMiddleware {
-	return compose.InternalToolMiddleware(func(form compose.InternalToolForm, next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
-		enhanced := form == compose.InternalEnhancedInvokable || form == compose.InternalEnhancedStreamable
-		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
-			if r := agentRunFrom[M](ctx); r != nil && r.durable != nil {
-				return callDurably(ctx, r, in, next, enhanced)
-			}
-			return next(ctx, in)
-		}
-	})
-}
-
 // noteResult puts the result of a call into the step. A stream is read to its end; its chunks stay as they came.
 func noteResult(ctx context.Context, s *journal.Record, out *compose.ToolCallOutput) (err error) {
 	switch {

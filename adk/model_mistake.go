@@ -175,28 +175,6 @@ func argumentsErrorIn(err error) *tool.ArgumentsError {
 	return nil
 }
 
-// mistakenTools is the innermost middleware of every tool: it knows the mistakes of the model among the errors of tools,
-// and reports them or gives them their type.
-func mistakenTools[M MessageType]() compose.ToolMiddleware {
-	return compose.InternalToolMiddleware(func(form compose.InternalToolForm, next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
-		enhanced := form == compose.InternalEnhancedInvokable || form == compose.InternalEnhancedStreamable
-		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
-			out, err := next(ctx, in)
-			if err == nil {
-				return out, nil
-			}
-			text, err := reportedMistake[M](ctx, in, err)
-			switch {
-			case err != nil:
-				return nil, err
-			case enhanced: // so that event and history show the same
-				return &compose.ToolCallOutput{Result: textResult(text)}, nil
-			}
-			return &compose.ToolCallOutput{Text: text}, nil
-		}
-	})
-}
-
 func textResult(text string) *schema.ToolResult {
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
 }

@@ -12,27 +12,6 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// toolEventSender is a middleware of every tool: it sends the result as an event. The result in the history gets the
-// same ID.
-func toolEventSender[M MessageType]() compose.ToolMiddleware {
-	return compose.ToolMiddleware{Every: func(next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
-		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
-			out, err := next(ctx, in)
-			if err == nil && !out.Streams() && !agentRunFrom[M](ctx).ownCall(ctx).Commit() {
-				err = errStopped
-			}
-			if err != nil {
-				return nil, err
-			}
-			streams := out.Streams()
-			if err := sendToolOutput[M](ctx, in.Name, in.CallID, out); err != nil || !streams {
-				return out, err
-			}
-			return out, agentRunFrom[M](ctx).deliver()
-		}
-	}}
-}
-
 // unknownHandler answers calls of tools that do not exist.
 type unknownHandler = func(ctx context.Context, name, input string) (string, error)
 
@@ -42,7 +21,7 @@ func sendsItsEvent[M MessageType](handle unknownHandler) unknownHandler {
 	if handle == nil {
 		return nil
 	}
-	call := watchedTool[M](func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
+	call := func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
 		answer, err := handle(ctx, in.Name, in.Arguments)
 		if err != nil {
 			return nil, err
@@ -51,9 +30,9 @@ func sendsItsEvent[M MessageType](handle unknownHandler) unknownHandler {
 			return nil, errStopped
 		}
 		return &compose.ToolCallOutput{Text: answer}, sendToolText[M](ctx, in.Name, in.CallID, answer)
-	})
+	}
 	return func(ctx context.Context, name, input string) (string, error) {
-		out, err := call(ctx, &compose.ToolInput{Name: name, Arguments: input, CallID: compose.GetToolCallID(ctx)})
+		out, err := callCancellable(ctx, agentRunFrom[M](ctx), &compose.ToolInput{Name: name, Arguments: input, CallID: compose.GetToolCallID(ctx)}, call)
 		if err != nil {
 			return "", err
 		}

@@ -10,40 +10,40 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// handlerTools makes a middleware of the tools node out of the hooks for tool calls, the first one outermost. The hooks
-// are asked for every call.
-func handlerTools[M MessageType](s *handlerSet[M]) compose.ToolMiddleware {
-	return compose.InternalToolMiddleware(func(form compose.InternalToolForm, next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
-		switch form {
-		case compose.InternalInvokable:
-			return insideHooks(next, s.wrapInvokable, textCalls, "WrapInvokableToolCall",
-				func(h *handler[M], ctx context.Context, e endpoint[string, string], tc *ToolContext) (endpoint[string, string], error) {
-					w, err := h.WrapInvokableToolCall(ctx, InvokableToolCallEndpoint(e), tc)
-					return endpoint[string, string](w), err
-				})
-		case compose.InternalStreamable:
-			type result = *schema.StreamReader[string]
-			return insideHooks(next, s.wrapStreamable, textStreamCalls, "WrapStreamableToolCall",
-				func(h *handler[M], ctx context.Context, e endpoint[string, result], tc *ToolContext) (endpoint[string, result], error) {
-					w, err := h.WrapStreamableToolCall(ctx, StreamableToolCallEndpoint(e), tc)
-					return endpoint[string, result](w), err
-				})
-		case compose.InternalEnhancedInvokable:
-			type result = *schema.ToolResult
-			return insideHooks(next, s.wrapEnhancedInvokable, resultCalls, "WrapEnhancedInvokableToolCall",
-				func(h *handler[M], ctx context.Context, e endpoint[argument, result], tc *ToolContext) (endpoint[argument, result], error) {
-					w, err := h.WrapEnhancedInvokableToolCall(ctx, EnhancedInvokableToolCallEndpoint(e), tc)
-					return endpoint[argument, result](w), err
-				})
-		default:
-			type result = *schema.StreamReader[*schema.ToolResult]
-			return insideHooks(next, s.wrapEnhancedStreamable, resultStreamCalls, "WrapEnhancedStreamableToolCall",
-				func(h *handler[M], ctx context.Context, e endpoint[argument, result], tc *ToolContext) (endpoint[argument, result], error) {
-					w, err := h.WrapEnhancedStreamableToolCall(ctx, EnhancedStreamableToolCallEndpoint(e), tc)
-					return endpoint[argument, result](w), err
-				})
-		}
-	})
+// hookedTool puts the hooks for tool calls around a call of a tool, the first one outermost. The hooks are asked for every
+// call.
+func hookedTool[M MessageType](
+	s *handlerSet[M], form compose.InternalToolForm, next compose.ToolCallEndpoint,
+) compose.ToolCallEndpoint {
+	switch form {
+	case compose.InternalInvokable:
+		return insideHooks(next, s.wrapInvokable, textCalls, "WrapInvokableToolCall",
+			func(h *handler[M], ctx context.Context, e endpoint[string, string], tc *ToolContext) (endpoint[string, string], error) {
+				w, err := h.WrapInvokableToolCall(ctx, InvokableToolCallEndpoint(e), tc)
+				return endpoint[string, string](w), err
+			})
+	case compose.InternalStreamable:
+		type result = *schema.StreamReader[string]
+		return insideHooks(next, s.wrapStreamable, textStreamCalls, "WrapStreamableToolCall",
+			func(h *handler[M], ctx context.Context, e endpoint[string, result], tc *ToolContext) (endpoint[string, result], error) {
+				w, err := h.WrapStreamableToolCall(ctx, StreamableToolCallEndpoint(e), tc)
+				return endpoint[string, result](w), err
+			})
+	case compose.InternalEnhancedInvokable:
+		type result = *schema.ToolResult
+		return insideHooks(next, s.wrapEnhancedInvokable, resultCalls, "WrapEnhancedInvokableToolCall",
+			func(h *handler[M], ctx context.Context, e endpoint[argument, result], tc *ToolContext) (endpoint[argument, result], error) {
+				w, err := h.WrapEnhancedInvokableToolCall(ctx, EnhancedInvokableToolCallEndpoint(e), tc)
+				return endpoint[argument, result](w), err
+			})
+	default:
+		type result = *schema.StreamReader[*schema.ToolResult]
+		return insideHooks(next, s.wrapEnhancedStreamable, resultStreamCalls, "WrapEnhancedStreamableToolCall",
+			func(h *handler[M], ctx context.Context, e endpoint[argument, result], tc *ToolContext) (endpoint[argument, result], error) {
+				w, err := h.WrapEnhancedStreamableToolCall(ctx, EnhancedStreamableToolCallEndpoint(e), tc)
+				return endpoint[argument, result](w), err
+			})
+	}
 }
 
 // endpoint is the signature that the four forms of tool calls share: arguments A make a result R.

@@ -86,7 +86,7 @@ func wrapCall[R, O any, E ~func(context.Context, *ToolInput) (*O, error), W ~fun
 			c.plain, c.kind, c.every = nil, nil, checked(m.Every(c.asEvery()))
 		}
 		if m.forForm != nil {
-			c.plain, c.kind, c.every = nil, nil, checked(m.forForm(form, c.asEvery()))
+			c.plain, c.kind, c.every = nil, nil, m.forForm(form, c.asEvery())
 		}
 		if m.Name != "" {
 			c.plain, c.kind, c.every = enterMiddleware(m.Name, c.asPlain()), nil, nil

@@ -95,8 +95,8 @@ const (
 	InternalEnhancedStreamable
 )
 
-// InternalToolMiddleware makes a middleware for every kind of tool; wrap is passed the form. It is for the agent
-// runtime.
+// InternalToolMiddleware makes a middleware for every kind of tool; wrap is passed the form, and what it
+// returns must return an output or an error. It is for the agent runtime.
 func InternalToolMiddleware(wrap func(form InternalToolForm, next ToolCallEndpoint) ToolCallEndpoint) ToolMiddleware {
 	return ToolMiddleware{forForm: wrap}
 }

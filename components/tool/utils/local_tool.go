@@ -91,8 +91,9 @@ func (t *localTool) failNilStream() error {
 // call runs a tool's function on decoded arguments. A panic of the function is its error.
 func call[T, D any](
 	ctx context.Context, fn func(context.Context, T, ...tool.Option) (D, error), input T, opts []tool.Option,
-) (D, error) {
-	return protect(func() (D, error) { return fn(ctx, input, opts...) })
+) (result D, err error) {
+	defer safe.Recover(&err)
+	return fn(ctx, input, opts...)
 }
 
 // protect runs a function of the user and returns a panic as an error.
