@@ -103,7 +103,6 @@ func TestDependencies_OfTheCoreStayFew(t *testing.T) {
 		"github.com/bytedance/sonic",         // JSON
 		"github.com/eino-contrib/jsonschema", // its Schema is in the API
 		"github.com/google/uuid",             // IDs of interrupts
-		"github.com/nikolalohinski/gonja/v2", // Jinja2 templates
 		"github.com/stretchr/testify",        // tests
 		"github.com/wk8/go-ordered-map/v2",   // the properties of a jsonschema.Schema
 		"go.uber.org/goleak",                 // tests

@@ -62,7 +62,6 @@ func ExampleMessage_Format() {
 	}{
 		{schema.FString, `{name}: {scores[1]:.1%} {{"json": "needs doubled braces"}}`},
 		{schema.GoTemplate, `{{.name}}:{{range .scores}} {{.}}{{end}}`},
-		{schema.Jinja2, `{{ name|upper }}:{% for s in scores if s > 0.3 %} {{ s }}{% endfor %}`},
 	} {
 		messages, err := schema.UserMessage(template.text).Format(context.Background(), vars, template.language)
 		if err != nil {
@@ -77,7 +76,6 @@ func ExampleMessage_Format() {
 	// Output:
 	// Ann: 25.0% {"json": "needs doubled braces"}
 	// Ann: 0.5 0.25
-	// ANN: 0.5
 	// failed to format content: could not find key: unknown
 }
 

@@ -20,9 +20,33 @@ const (
 	// is given: give only plain data to a template from an untrusted source.
 	GoTemplate FormatType = 1
 	// Jinja2 is Jinja without any access to files or other templates. A missing name renders as nothing. It can call the
-	// methods of values, see [GoTemplate].
+	// methods of values, see [GoTemplate]. Its engine is a module of its own: without
+	// import _ "github.com/weftgo/weft/ext/jinja" in the program, a text that has something to render is an error.
 	Jinja2 FormatType = 2
 )
+
+// TextTemplate is a compiled template of a text. It has to be safe for concurrent use.
+type TextTemplate interface {
+	// Execute renders the template with the variables, which may be nil and must not be changed. It returns an error if the
+	// result would be longer than limit bytes, and if the template does more work than a prompt can need.
+	Execute(vars map[string]any, limit int) (string, error)
+}
+
+// RegisterTemplates sets the engine of a template language, for packages that bring one: they call it in their init
+// function. What compile returns is kept and used again for the same text. It panics if the language is not [Jinja2], the
+// only one without an engine, if compile is nil, and if there is an engine already: what a template means must not depend on
+// the order of imports. It is safe for concurrent use, also while templates are rendered.
+func RegisterTemplates(language FormatType, compile func(text string) (TextTemplate, error)) {
+	switch {
+	case language != Jinja2:
+		panic(fmt.Sprintf("schema.RegisterTemplates: format type %d takes no engine, only Jinja2 does", language))
+	case compile == nil:
+		panic("schema.RegisterTemplates: compile is nil")
+	}
+	if !format.Register(func(text string) (format.Template, error) { return compile(text) }) {
+		panic("schema.RegisterTemplates: Jinja2 has an engine already")
+	}
+}
 
 // MessagesTemplate turns variables into messages. A [*Message] is one, whose text is the template, and
 // [MessagesPlaceholder] makes another, which puts a list of messages in.

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"sync"
 	"testing"
@@ -132,11 +133,40 @@ func TestMessageFormat_MayRunConcurrently(t *testing.T) {
 func TestMessageFormat_Languages(t *testing.T) {
 	vs := map[string]any{"a": "x", "l": []int{1, 2}}
 	for formatType, text := range map[FormatType]string{
-		FString: "{a} {l[0]}", GoTemplate: "{{.a}} {{index .l 0}}", Jinja2: "{{ a }} {{ l[0] }}",
+		FString: "{a} {l[0]}", GoTemplate: "{{.a}} {{index .l 0}}",
 	} {
 		got, err := UserMessage(text).Format(ctx, vs, formatType)
 		require.NoError(t, err)
 		require.Equal(t, "x 1", got[0].Content)
+	}
+}
+
+// engine has a template with a text of its own, which it renders with one variable behind it.
+type engine string
+
+func (e engine) Execute(vars map[string]any, limit int) (string, error) {
+	return fmt.Sprint(string(e), " ", vars["a"], " ", limit > 1<<20), nil
+}
+
+var registerEngine = sync.OnceFunc(func() {
+	RegisterTemplates(Jinja2, func(text string) (TextTemplate, error) { return engine(text), nil })
+})
+
+// Rule schema/B15.2.6.
+func TestRegisterTemplates_TakesOneEngine(t *testing.T) {
+	registerEngine()
+	got, err := UserMessage("{{ a }}").Format(ctx, map[string]any{"a": "x"}, Jinja2)
+	require.NoError(t, err)
+	require.Equal(t, "{{ a }} x true", got[0].Content)
+
+	compile := func(text string) (TextTemplate, error) { return engine(text), nil }
+	require.PanicsWithValue(t, "schema.RegisterTemplates: Jinja2 has an engine already",
+		func() { RegisterTemplates(Jinja2, compile) })
+	require.PanicsWithValue(t, "schema.RegisterTemplates: compile is nil", func() { RegisterTemplates(Jinja2, nil) })
+	for _, language := range []FormatType{FString, GoTemplate, 3} {
+		require.PanicsWithValue(t,
+			fmt.Sprintf("schema.RegisterTemplates: format type %d takes no engine, only Jinja2 does", language),
+			func() { RegisterTemplates(language, compile) })
 	}
 }
 

@@ -265,7 +265,8 @@ func TestMigrate_VersionsAreTakenByEveryCommand(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "replace github.com/cloudwego/eino => github.com/weftgo/weft/compat/eino v0.0.0\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	for _, want := range []string{"-replace github.com/weftgo/weft=../weft\n", "-replace github.com/cloudwego/eino=../weft/compat/eino\n"} {
+	for _, want := range []string{"-replace github.com/weftgo/weft=../weft\n",
+		"-replace github.com/weftgo/weft/ext/jinja=../weft/ext/jinja\n", "-replace github.com/cloudwego/eino=../weft/compat/eino\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}

@@ -17,7 +17,8 @@ Moves Go programs from Eino to Weft. A pattern is a file, a directory, or a dire
 modules inside it included. It changes
 
   imports   github.com/cloudwego/eino/... become github.com/weftgo/weft/...; extension modules that Weft has a
-            module for become that one, under the name that they had in the file
+            module for become that one, under the name that they had in the file; a file that names schema.Jinja2
+            also imports the engine of such templates, github.com/weftgo/weft/ext/jinja
   go.mod    of modules that a pattern with /... has the root of: requirements and replacements. When extension
             modules remain, a replace line has them return Weft's types: github.com/weftgo/weft/compat/eino
 
@@ -73,6 +74,8 @@ func migrateCommand(args []string, stdout, stderr io.Writer) error {
 	if opts.Version == unreleased {
 		fmt.Fprintf(notes, "%s is no release: give -version, or have go.mod use a checkout of Weft, such as ../weft:\n"+
 			"  go mod edit -replace github.com/weftgo/weft=../weft\n"+
+			"if it has Jinja2 templates or the shim's line,\n"+
+			"  go mod edit -replace github.com/weftgo/weft/ext/jinja=../weft/ext/jinja\n"+
 			"and, if it has the shim's line,\n"+
 			"  go mod edit -replace github.com/cloudwego/eino=../weft/compat/eino\n", unreleased)
 	}

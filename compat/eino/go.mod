@@ -6,6 +6,7 @@ require (
 	github.com/eino-contrib/jsonschema v1.0.3
 	github.com/stretchr/testify v1.12.1
 	github.com/weftgo/weft v0.0.0
+	github.com/weftgo/weft/ext/jinja v0.0.0
 )
 
 require (
@@ -37,4 +38,7 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
-replace github.com/weftgo/weft => ../..
+replace (
+	github.com/weftgo/weft => ../..
+	github.com/weftgo/weft/ext/jinja => ../../ext/jinja
+)

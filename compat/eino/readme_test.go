@@ -12,14 +12,14 @@ import (
 )
 
 // TestReadme_TheLinesForACheckoutWork: a module outside of the checkout, with the lines that README.md has for one, builds
-// and runs, and has Weft behind Eino's paths. So it does with the lines from the command line.
+// and runs, has Weft behind Eino's paths, and renders Jinja2. So it does with the lines from the command line.
 func TestReadme_TheLinesForACheckoutWork(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	_, after, found := strings.Cut(string(readme), "With a checkout of Weft")
 	require.True(t, found, "README.md says nothing of checkouts any more")
 	lines := regexp.MustCompile(`(?m)^replace (\S+) => (\.\./weft\S*)$`).FindAllStringSubmatch(after, -1)
-	require.Len(t, lines, 2)
+	require.Len(t, lines, 3)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -38,12 +38,17 @@ func TestReadme_TheLinesForACheckoutWork(t *testing.T) {
 	write("main.go", `package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/cloudwego/eino/schema"
 )
 
-func main() { fmt.Printf("%T %s\n", schema.UserMessage("x"), schema.UserMessage("hello").Content) }
+func main() {
+	template := schema.UserMessage("{% if name %}hello, {{ name }}{% endif %}")
+	got, err := template.Format(context.Background(), map[string]any{"name": "Ann"}, schema.Jinja2)
+	fmt.Printf("%T %s %v\n", got[0], got[0].Content, err)
+}
 `)
 	sums, err := os.ReadFile("go.sum")
 	require.NoError(t, err)
@@ -53,7 +58,7 @@ func main() { fmt.Printf("%T %s\n", schema.UserMessage("x"), schema.UserMessage(
 		mod += "replace " + line[1] + " => " + root + strings.TrimPrefix(line[2], "../weft") + "\n"
 	}
 	write("go.mod", mod)
-	require.Equal(t, "*schema.Message hello\n", goCommand("run", "."))
+	require.Equal(t, "*schema.Message hello, Ann <nil>\n", goCommand("run", "."))
 	require.Contains(t, goCommand("list", "-deps", "."), "github.com/weftgo/weft/schema")
 	goCommand("mod", "edit", "-replace", "example.com/other=../other") // go.mod is one that every command takes
 }

@@ -176,7 +176,6 @@ func TestFormat_KnowsEveryTemplateLanguage(t *testing.T) {
 	for formatType, texts := range map[schema.FormatType][2]string{
 		schema.FString:    {"you are {role}", "{question}"},
 		schema.GoTemplate: {"you are {{.role}}", "{{.question}}"},
-		schema.Jinja2:     {"you are {{role}}", "{{question}}"},
 	} {
 		result, err := FromMessages(formatType,
 			schema.SystemMessage(texts[0]), schema.MessagesPlaceholder("history", true), schema.UserMessage(texts[1]),
@@ -188,6 +187,18 @@ func TestFormat_KnowsEveryTemplateLanguage(t *testing.T) {
 		require.Equal(t, history, result[1:3])
 		require.Equal(t, "why?", result[3].Content)
 	}
+}
+
+// A program that does not import the engine is told what to import.
+// Rule schema/B15.2.6.
+func TestFormat_Jinja2NamesItsEngine(t *testing.T) {
+	template := FromMessages(schema.Jinja2, schema.SystemMessage("as it is"), schema.UserMessage("{{ question }}"))
+	_, err := template.Format(background, map[string]any{"question": "why?"})
+	require.EqualError(t, err, "failed to format content: Jinja2 templates need their engine: "+
+		`add import _ "github.com/weftgo/weft/ext/jinja" to the program`)
+	result, err := FromMessages(schema.Jinja2, schema.SystemMessage("as it is")).Format(background, nil)
+	require.NoError(t, err)
+	require.Equal(t, "as it is", result[0].Content)
 }
 
 // Rule components/P5.

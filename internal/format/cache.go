@@ -21,11 +21,11 @@ type cacheKey struct {
 // again by the time the next is full is dropped.
 type cache struct {
 	mu         sync.RWMutex
-	young, old map[cacheKey]template
+	young, old map[cacheKey]Template
 }
 
 // get returns the compiled template, from the cache or by compiling it.
-func (c *cache) get(language Language, text string) (template, error) {
+func (c *cache) get(language Language, text string) (Template, error) {
 	if len(text) > maxCachedText {
 		return compile(language, text)
 	}
@@ -49,11 +49,11 @@ func (c *cache) get(language Language, text string) (template, error) {
 	return t, nil
 }
 
-func (c *cache) put(key cacheKey, t template) {
+func (c *cache) put(key cacheKey, t Template) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.young == nil || len(c.young) >= maxCached {
-		c.old, c.young = c.young, make(map[cacheKey]template, maxCached)
+		c.old, c.young = c.young, make(map[cacheKey]Template, maxCached)
 	}
 	c.young[key] = t
 }

@@ -6,16 +6,17 @@
 package format
 
 import (
+	"errors"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weftgo/weft/internal/fstring"
-	"github.com/weftgo/weft/internal/jinja"
 )
 
 // Language is a template language.
 type Language uint8
 
-// The languages.
+// The languages. That of Jinja2 has the engine that [Register] was given, and none before.
 const (
 	FString Language = iota
 	GoTemplate
@@ -25,9 +26,21 @@ const (
 // maxLength is the length, in bytes, up to which templates are rendered.
 const maxLength = 64 << 20
 
-// template is a compiled template of any language.
-type template interface {
+// Template is a compiled template of any language.
+type Template interface {
 	Execute(vars map[string]any, limit int) (string, error)
+}
+
+// jinja2 compiles the templates of Jinja2.
+var jinja2 atomic.Pointer[func(text string) (Template, error)]
+
+var errNoJinja2 = errors.New(
+	`Jinja2 templates need their engine: add import _ "github.com/weftgo/weft/ext/jinja" to the program`)
+
+// Register has templates of Jinja2 be compiled by a function from now on, and reports whether it does: the first one
+// stays, as what it compiled is in the cache.
+func Register(compile func(text string) (Template, error)) bool {
+	return jinja2.CompareAndSwap(nil, &compile)
 }
 
 // Render renders a template with the variables, which may be nil. Text without any markup of the language is returned
@@ -55,13 +68,16 @@ func isPlain(language Language, text string) bool {
 	}
 }
 
-func compile(language Language, text string) (template, error) {
+func compile(language Language, text string) (Template, error) {
 	switch language {
 	case FString:
 		return fstring.Compile(text)
 	case GoTemplate:
 		return compileGo(text, maxLength)
 	default:
-		return jinja.Compile(text)
+		if compile := jinja2.Load(); compile != nil {
+			return (*compile)(text)
+		}
+		return nil, errNoJinja2
 	}
 }

@@ -45,7 +45,7 @@ func boundedFuncs(limit int) texttemplate.FuncMap {
 }
 
 // compileGo parses a template whose functions make texts of at most limit bytes each.
-func compileGo(text string, limit int) (template, error) {
+func compileGo(text string, limit int) (Template, error) {
 	t, err := texttemplate.New("template").Option("missingkey=error").Funcs(boundedFuncs(limit)).Parse(text)
 	if err != nil {
 		return nil, err

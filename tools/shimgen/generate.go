@@ -87,6 +87,10 @@ func load(dir string) (map[string]*packages.Package, error) {
 	return pkgs, nil
 }
 
+// effects has packages that the shim imports for their effect, by the name that does nothing without them: programs that
+// were written for Eino do not import them.
+var effects = map[string]string{"schema/Jinja2": weftModule + "/ext/jinja"}
+
 // A shim writes one package of aliases.
 type shim struct {
 	pkg    *packages.Package
@@ -130,6 +134,11 @@ func (s *shim) file() ([]byte, error) {
 	fmt.Fprintf(&b, "%s//\n", s.packageDoc())
 	fmt.Fprintf(&b, "// It is another name of package %s:\n// all types are the same types.\n", s.pkg.PkgPath)
 	fmt.Fprintf(&b, "package %s\n\n", s.pkg.Name)
+	for name, importPath := range effects {
+		if rel, constant := path.Split(name); strings.TrimSuffix(rel, "/") == s.rel && s.wanted[s.rel][constant] {
+			s.imports[importPath] = "_"
+		}
+	}
 	s.writeImports(&b)
 	for _, typ := range slices.Sorted(maps.Keys(s.consts)) {
 		fmt.Fprintf(&b, "const (\n%s\n)\n\n", strings.Join(s.consts[typ], "\n"))

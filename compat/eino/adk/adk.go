@@ -205,7 +205,7 @@ type ChatModelAgentResumeData = weft.ChatModelAgentResumeData
 // ChatModelAgentState is the state of agents on ordinary messages.
 type ChatModelAgentState = weft.ChatModelAgentState
 
-// CheckPointDeleter is what a store may also offer. Its method is
+// CheckPointDeleter is an optional interface of stores. Its method is
 type CheckPointDeleter = weft.CheckPointDeleter
 
 // CheckPointStore keeps runs by ID. It is the same type as compose.CheckPointStore. Package adk/checkpoint has some. Its
@@ -293,7 +293,8 @@ type ModelFailoverConfig[M MessageType] = weft.ModelFailoverConfig[M]
 // ModelRetryConfig is the configuration for ordinary messages.
 type ModelRetryConfig = weft.ModelRetryConfig
 
-// OnSubAgents is what an agent may implement to learn about the agents around it. It is called when they are set.
+// OnSubAgents is an optional interface of agents that need to know the agents around them. Its methods are called when
+// those are set.
 type OnSubAgents = weft.OnSubAgents
 
 // ParallelAgentConfig configures a parallel agent.
@@ -305,7 +306,7 @@ type PushOption[T any, M MessageType] = weft.PushOption[T, M]
 // ResumableAgent is a resumable agent on ordinary messages.
 type ResumableAgent = weft.ResumableAgent
 
-// ResumeInfo is what an agent gets when its run is resumed.
+// ResumeInfo is passed to an agent when its run is resumed.
 type ResumeInfo = weft.ResumeInfo
 
 // ResumeParams says what a resumed run is given.
@@ -337,9 +338,9 @@ type SafePoint = weft.SafePoint
 type SequentialAgentConfig = weft.SequentialAgentConfig
 
 // State is the state of a run on ordinary messages: its history (Messages), the tools that the model is offered
-// (ToolInfos, DeferredToolInfos), the run-local values (Extra) and what the run still has to do. Tools and hooks reach
-// it with compose.ProcessState. Prefer the states that hooks are given, and run-local values ([SetRunLocalValue]):
-// those of its fields that are not named here may change.
+// (ToolInfos, DeferredToolInfos), the run-local values (Extra) and what the run still has to do. Tools and hooks reach it
+// with compose.ProcessState. Prefer the states that hooks are given, and run-local values ([SetRunLocalValue]): its
+// fields that are not named here may change.
 type State = weft.State
 
 // StopOption is an option of [TurnLoop.Stop].
@@ -685,7 +686,7 @@ func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
 	return weft.NewTypedRunner[M](conf)
 }
 
-// SendEvent sends an event of the caller's own among those of the run: from a hook, a wrapper or a tool. It is sent as
+// SendEvent adds an event of the caller's own to the events of the run: from a hook, a wrapper or a tool. It is sent as
 // it is, and dropped when the run has ended.
 func SendEvent(ctx context.Context, event *AgentEvent) error {
 	return weft.SendEvent(ctx, event)
@@ -840,7 +841,7 @@ func WithHistoryModifier(f func(context.Context, []Message) []Message) AgentRunO
 }
 
 // WithHistoryRewriter replaces how the input of an agent is made when a run reaches it from other agents. The default
-// keeps the messages of the user and of the agent itself, and turns those of other agents into user messages.
+// keeps the messages of the user and of the agent itself, and turns the messages of other agents into user messages.
 func WithHistoryRewriter(h HistoryRewriter) AgentOption {
 	return weft.WithHistoryRewriter(h)
 }

@@ -271,9 +271,9 @@ type ToolAliasConfig = weft.ToolAliasConfig
 // ToolInput is one call of a tool on its way through the middlewares, which may change it.
 type ToolInput = weft.ToolInput
 
-// ToolMiddleware wraps the calls of a tools node's tools: those of every kind of tool with one function, or each kind
-// with its own; nil leaves calls alone. Only the kinds that a tool implements itself count: a tool that can only be
-// invoked goes through Invokable even where its result is streamed.
+// ToolMiddleware wraps the calls of a tools node's tools: every kind of tool with one function, or each kind with its
+// own; nil leaves calls alone. Only the kinds that a tool implements itself count: a tool that can only be invoked goes
+// through Invokable even where its result is streamed.
 type ToolMiddleware = weft.ToolMiddleware
 
 // ToolOutput is the result of an invokable tool.

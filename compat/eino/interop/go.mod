@@ -55,6 +55,7 @@ require (
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
+	github.com/weftgo/weft/ext/jinja v0.0.0 // indirect
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	go.opencensus.io v0.24.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
@@ -73,4 +74,5 @@ require (
 replace (
 	github.com/cloudwego/eino => ..
 	github.com/weftgo/weft => ../../..
+	github.com/weftgo/weft/ext/jinja => ../../../ext/jinja
 )

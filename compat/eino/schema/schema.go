@@ -11,6 +11,7 @@ package schema
 
 import (
 	"github.com/eino-contrib/jsonschema"
+	_ "github.com/weftgo/weft/ext/jinja"
 	weft "github.com/weftgo/weft/schema"
 )
 
@@ -104,11 +105,12 @@ const (
 	// FString replaces {name} by the value of name, {name.field} and {name[key]} by what is found in it, and takes
 	// formats as in {name:.2f}. Literal braces, as in JSON, are doubled: {{ and }}. A missing name is an error.
 	FString FormatType = weft.FString
-	// GoTemplate is text/template. A missing key is an error. Like Jinja2 it can call the methods of the values that it is
-	// given: give a template that somebody else has written plain data.
+	// GoTemplate is text/template. A missing key is an error. Like Jinja2 it can call the methods of the values that it
+	// is given: give only plain data to a template from an untrusted source.
 	GoTemplate FormatType = weft.GoTemplate
 	// Jinja2 is Jinja without any access to files or other templates. A missing name renders as nothing. It can call the
-	// methods of values, see [GoTemplate].
+	// methods of values, see [GoTemplate]. Its engine is a module of its own: without
+	// import _ "github.com/weftgo/weft/ext/jinja" in the program, a text that has something to render is an error.
 	Jinja2 FormatType = weft.Jinja2
 )
 

@@ -25,7 +25,7 @@ const (
 finds documents that are worded differently. Vary the words and the point of view, keep the meaning.
 Give one query per line and nothing else: no numbers, no quotes, no explanation.
 
-Query: {{ query }}`
+Query: {query}`
 )
 
 // Config configures the retriever. OrigRetriever and one of RewriteHandler, RewriteModel and RewriteLLM must be set.
@@ -100,7 +100,7 @@ func (c *Config) rewriter(ctx context.Context) (compose.Runnable[string, []strin
 	} else {
 		template, variable, parse := c.RewriteTemplate, c.QueryVar, c.LLMOutputParser
 		if template == nil {
-			template, variable = prompt.FromMessages(schema.Jinja2, schema.UserMessage(defaultTemplate)), defaultQueryVar
+			template, variable = prompt.FromMessages(schema.FString, schema.UserMessage(defaultTemplate)), defaultQueryVar
 		}
 		if variable == "" {
 			variable = defaultQueryVar

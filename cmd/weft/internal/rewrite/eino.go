@@ -10,6 +10,9 @@ const (
 	extModule  = "github.com/cloudwego/eino-ext"
 	weftModule = "github.com/weftgo/weft"
 	shimModule = weftModule + "/compat/eino"
+
+	// jinjaModule has the engine of Jinja2 templates: a program imports it for its effect.
+	jinjaModule = weftModule + "/ext/jinja"
 )
 
 // einoPackages are the packages of Eino that Weft has, by their path in the module.

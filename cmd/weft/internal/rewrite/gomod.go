@@ -52,7 +52,7 @@ func rewriteGoMod(name string, text []byte, imports map[string]bool, version str
 
 // needs returns Weft's modules that the imports need, and the packages of extension modules that stay.
 func needs(imports map[string]bool) (modules, left []string) {
-	own := map[string]bool{}
+	own := map[string]bool{jinjaModule: true}
 	for _, c := range counterparts {
 		own[c.module] = true
 	}

@@ -25,6 +25,11 @@ func TestGoMod_RequiresWhatTheImportsNeed(t *testing.T) {
 			imports(weftModule + "/adk"),
 			"module m\n\ngo 1.25.0\n\nrequire github.com/weftgo/weft v0.3.0\n", "",
 		},
+		"the engine of Jinja2 templates": {
+			"module m\n\ngo 1.25.0\n\nrequire github.com/cloudwego/eino v0.7.36\n",
+			imports(weftModule+"/schema", jinjaModule),
+			"module m\n\ngo 1.25.0\n\nrequire (\n\tgithub.com/weftgo/weft v0.3.0\n\tgithub.com/weftgo/weft/ext/jinja v0.3.0\n)\n", "",
+		},
 		"among others": {
 			"module m\n\ngo 1.26\n\nrequire (\n\tgithub.com/acme/router v1.0.0\n\tgithub.com/cloudwego/eino v0.7.36\n" +
 				"\tgithub.com/cloudwego/eino-ext/components/model/openai v0.1.7\n)\n\n" +

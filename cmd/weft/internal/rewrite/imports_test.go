@@ -50,6 +50,34 @@ func TestGo_MovesImports(t *testing.T) {
 			"package p\r\n\r\nimport (\r\n\t\"github.com/weftgo/weft/adk\"\r\n\t\"github.com/weftgo/weft/schema\"\r\n)\r\n" +
 				"\r\nvar x = 1\r\n",
 		},
+		"of files with Jinja2 templates, which get the engine": {
+			"package p\n\nimport (\n\t\"context\"\n\n\t\"github.com/cloudwego/eino/adk\"\n" +
+				"\t// data\n\ts \"github.com/cloudwego/eino/schema\" // of it\n)\n\nvar f = s.\n\tJinja2\n",
+			"package p\n\nimport (\n\t\"context\"\n\n\t\"github.com/weftgo/weft/adk\"\n\t_ \"github.com/weftgo/weft/ext/jinja\"\n" +
+				"\t// data\n\ts \"github.com/weftgo/weft/schema\" // of it\n)\n\nvar f = s.\n\tJinja2\n",
+		},
+		"of such files without a block": {
+			"package p\n\nimport \"github.com/cloudwego/eino/schema\" // data\n\nfunc f( { g(schema.Jinja2)\n",
+			"package p\n\nimport (\n\t_ \"github.com/weftgo/weft/ext/jinja\"\n\t\"github.com/weftgo/weft/schema\"\n) // data\n\n" +
+				"func f( { g(schema.Jinja2)\n",
+		},
+		"of such files of Windows": {
+			"package p\r\n\r\nimport . \"github.com/cloudwego/eino/schema\"\r\n\r\nvar x = Jinja2\r\n",
+			"package p\r\n\r\nimport (\r\n\t_ \"github.com/weftgo/weft/ext/jinja\"\r\n\t. \"github.com/weftgo/weft/schema\"\r\n)\r\n" +
+				"\r\nvar x = Jinja2\r\n",
+		},
+		"of such files that have it": {
+			"package p\n\nimport _ \"github.com/weftgo/weft/ext/jinja\"\nimport \"github.com/cloudwego/eino/schema\"\n\n" +
+				"var x = schema.Jinja2\n",
+			"package p\n\nimport _ \"github.com/weftgo/weft/ext/jinja\"\nimport \"github.com/weftgo/weft/schema\"\n\n" +
+				"var x = schema.Jinja2\n",
+		},
+		"of files that have another Jinja2, and no other line": {
+			"package p\n\nimport \"github.com/cloudwego/eino/schema\"\n\n// schema.Jinja2\n" +
+				"var x, Jinja2 = \"schema.Jinja2\", mine.Jinja2\n",
+			"package p\n\nimport \"github.com/weftgo/weft/schema\"\n\n// schema.Jinja2\n" +
+				"var x, Jinja2 = \"schema.Jinja2\", mine.Jinja2\n",
+		},
 		"of cgo files": {
 			"package p\n\n// #include <stdio.h>\nimport \"C\"\nimport \"github.com/cloudwego/eino/adk\"\n",
 			"package p\n\n// #include <stdio.h>\nimport \"C\"\nimport \"github.com/weftgo/weft/adk\"\n",
@@ -127,6 +155,8 @@ func FuzzGo(f *testing.F) {
 		"var x = `\r\n`")
 	f.Add("import (\n\t\"github.com/cloudwego/eino-ext/components/model/claude\"\n)\n"+
 		"import . \"github.com/cloudwego/eino/adk\";", "}")
+	f.Add("import /* a */ \"github.com/cloudwego/eino/schema\" // b", "var x = schema.Jinja2")
+	f.Add("import (\n\t\"fmt\"; /* a */ x \"github.com/cloudwego/eino/schema\")\nimport \"github.com/cloudwego/eino/schema\"", "x.Jinja2")
 	f.Fuzz(func(t *testing.T, imports, body string) {
 		const mark = "\nvar mark int\n"
 		text := "package p\n" + imports + mark + body
@@ -142,7 +172,11 @@ func FuzzGo(f *testing.F) {
 			t.Fatalf("what follows the imports changed:\n%q", got.text)
 		}
 		moved, err := parser.ParseFile(token.NewFileSet(), "p.go", got.text, parser.ImportsOnly)
-		if err != nil || len(moved.Imports) != len(file.Imports) {
+		want := len(file.Imports)
+		if got.added {
+			want++
+		}
+		if err != nil || len(moved.Imports) != want {
 			t.Fatalf("imports were lost: %v\n%q", err, got.text)
 		}
 		again, err := rewriteGo("p.go", got.text, false)

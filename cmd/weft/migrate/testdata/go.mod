@@ -26,6 +26,7 @@ require (
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
+	github.com/weftgo/weft/ext/jinja v0.0.0 // indirect
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/arch v0.0.0-20210923205945-b76863e36670 // indirect
@@ -38,4 +39,5 @@ require (
 replace (
 	github.com/cloudwego/eino => ../../../../compat/eino
 	github.com/weftgo/weft => ../../../..
+	github.com/weftgo/weft/ext/jinja => ../../../../ext/jinja
 )

@@ -24,7 +24,7 @@ const (
 // Config configures [New].
 type Config = weft.Config
 
-// TODO is one thing that is to be done.
+// TODO is one thing to do.
 type TODO = weft.TODO
 
 // TypedConfig configures [NewTyped]. Only ChatModel is required.

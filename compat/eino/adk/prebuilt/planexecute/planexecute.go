@@ -55,7 +55,7 @@ type ExecutorConfig = weft.ExecutorConfig
 // GenModelInputFn makes the messages for the model of the executor or the replanner. It must not change the context.
 type GenModelInputFn = weft.GenModelInputFn
 
-// GenPlannerModelInputFn makes the messages for the planner's model out of those of the user.
+// GenPlannerModelInputFn makes the messages for the planner's model out of the messages of the user.
 type GenPlannerModelInputFn = weft.GenPlannerModelInputFn
 
 // NewPlan makes an empty plan, for UnmarshalJSON to fill.

@@ -20,8 +20,8 @@ import (
 // Config configures the indexer. All but ParentIDKey must be set.
 type Config = weft.Config
 
-// NewIndexer makes the indexer. It is safe for concurrent use. Store returns the IDs that the inner indexer returned:
-// those of the parts.
+// NewIndexer makes the indexer. It is safe for concurrent use. Store returns the IDs that the inner indexer returned: the
+// IDs of the parts.
 func NewIndexer(ctx context.Context, config *Config) (indexer.Indexer, error) {
 	return weft.NewIndexer(ctx, config)
 }

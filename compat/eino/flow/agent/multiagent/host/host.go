@@ -38,7 +38,7 @@ type MultiAgentConfig = weft.MultiAgentConfig
 // Specialist is an agent that the host may hand over to: a model or a function.
 type Specialist = weft.Specialist
 
-// Summarizer makes one answer of those of several specialists.
+// Summarizer makes one answer from the answers of several specialists.
 type Summarizer = weft.Summarizer
 
 // ConvertCallbackHandlers makes a callback handler of callbacks for hand-offs, for a team that is part of a graph. It

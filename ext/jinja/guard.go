@@ -255,7 +255,7 @@ func times(e *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value 
 	}
 	text, n := in.String(), max(factor.Integer(), 0)
 	if text != "" && n > math.MaxInt32/len(text) || n*len(text) > maxNodes*64 {
-		return exec.AsValue(budgetOf(e.Environment).fail(ErrTooLarge))
+		return exec.AsValue(budgetOf(e.Environment).fail(errTooLarge))
 	}
 	if err := budgetOf(e.Environment).spend(1 + n*len(text)/64); err != nil {
 		return exec.AsValue(err)

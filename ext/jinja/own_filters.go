@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -9,8 +10,6 @@ import (
 
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/weftgo/weft/internal/json"
 )
 
 // ownFilters holds the filters beyond Jinja2's own.
@@ -146,7 +145,7 @@ func fromJSONFilter(_ *exec.Evaluator, in *exec.Value, _ *exec.VarArgs) *exec.Va
 		return in
 	}
 	var v any
-	if err := json.UnmarshalString(in.String(), &v); err != nil {
+	if err := json.Unmarshal([]byte(in.String()), &v); err != nil {
 		return exec.AsValue(fmt.Errorf("fromjson: %w", err))
 	}
 	return exec.AsValue(v)

@@ -24,7 +24,7 @@ func (p *person) Panic() string           { panic("boom") }
 const limit = 1 << 20
 
 func render(text string, vars map[string]any) (string, error) {
-	t, err := Compile(text)
+	t, err := compile(text)
 	if err != nil {
 		return "", err
 	}
@@ -183,7 +183,7 @@ func TestRender_ReachesNoFileAndNoOtherTemplate(t *testing.T) {
 	for _, text := range []string{
 		"{% include 'go.mod' %}", "{% extends 'go.mod' %}", "{% import 'go.mod' as m %}", "{% from 'go.mod' import m %}",
 	} {
-		_, err := Compile(text)
+		_, err := compile(text)
 		name := strings.Fields(text)[1]
 		require.ErrorContains(t, err, `Unable to parse statement "`+name+`": keyword[`+name+"] has been disabled")
 	}
@@ -216,46 +216,46 @@ func TestRender_BoundsHostileTemplates(t *testing.T) {
 		text string
 		want error
 	}{
-		"range":      {"{% for i in range(1000000000000) %}x{% endfor %}", ErrTooLarge},
-		"range back": {"{{ range(0, -1000000000000, -1) }}", ErrTooLarge},
+		"range":      {"{% for i in range(1000000000000) %}x{% endfor %}", errTooLarge},
+		"range back": {"{{ range(0, -1000000000000, -1) }}", errTooLarge},
 		"nested loops": {strings.Repeat("{% for i in range(90000) %}", 5) + strings.Repeat("{% endfor %}", 5),
-			ErrTooMuchWork},
-		"loop condition":  {strings.Repeat("{% for i in range(90000) if not i %}{% for i in range(90000) if not i %}{% endfor %}", 6) + strings.Repeat("{% endfor %}", 6), ErrTooMuchWork},
-		"repeat":          {"{{ 'a' * 1000000000 }}", ErrTooLarge},
-		"repeat number":   {"{{ 'a' * 9000000000000000000 }}", ErrTooLarge},
-		"double":          {grow("{% set ns.x = ns.x + ns.x %}"), ErrTooLarge},
-		"double tilde":    {grow("{% set ns.x = ns.x ~ ns.x %}"), ErrTooLarge},
-		"double list":     {grow("{% set ns.x = [ns.x, ns.x] %}") + "{{ ns.x }}", ErrTooLarge},
-		"double dict":     {grow("{% set ns.x = {'a': ns.x, 'b': ns.x} %}") + "{{ ns.x }}", ErrTooLarge},
-		"double replace":  {grow("{% set ns.x = ns.x|replace('b', 'bb' * 100) %}"), ErrTooLarge},
-		"double join":     {grow("{% set ns.x = [ns.x, ns.x]|join(ns.x) %}"), ErrTooLarge},
-		"deep list":       {"{% set ns = namespace(x=1) %}{% for i in range(1000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", ErrTooLarge},
-		"center":          {"{{ 'a'|center(1000000000) }}", ErrTooLarge},
-		"indent":          {"{{ 'a\n'|indent(1000000000, true) }}", ErrTooLarge},
-		"indent by text":  {"{{ ('a\n' * 10000)|indent('x' * 10000) }}", ErrTooLarge},
-		"join by name":    {"{{ range(10000)|join(d='x' * 10000) }}", ErrTooLarge},
-		"replace by name": {"{{ big|replace(old='b', new='x' * 10000) }}", ErrTooLarge},
-		"format":          {"{{ '%1000000d'|format(1) }}", ErrTooLarge},
-		"format star":     {"{{ '%*d'|format(100000, 1) }}", ErrTooLarge},
-		"wordwrap":        {"{{ big|wordwrap(1000000000) }}", ErrTooLarge},
-		"batch":           {"{{ [1]|batch(1000000000, 'x') }}", ErrTooLarge},
-		"slice":           {"{{ [1]|slice(1000000000) }}", ErrTooLarge},
-		"tojson":          {"{{ [1]|tojson(indent=1000000000) }}", ErrTooLarge},
-		"lipsum":          {"{{ lipsum(1000000000) }}", ErrTooLarge},
-		"list":            {"{{ big|list }}", ErrTooLarge},
-		"output":          {"{% for i in range(1000) %}{{ big }}{% endfor %}", ErrTooLong},
-		"text":            {"{% for i in range(90000) %}" + strings.Repeat("text", 50) + "{% endfor %}", ErrTooLong},
-		"captured":        {"{% set x %}{% for i in range(1000) %}{{ big }}{% endfor %}{% endset %}", ErrTooLong},
+			errTooMuchWork},
+		"loop condition":  {strings.Repeat("{% for i in range(90000) if not i %}{% for i in range(90000) if not i %}{% endfor %}", 6) + strings.Repeat("{% endfor %}", 6), errTooMuchWork},
+		"repeat":          {"{{ 'a' * 1000000000 }}", errTooLarge},
+		"repeat number":   {"{{ 'a' * 9000000000000000000 }}", errTooLarge},
+		"double":          {grow("{% set ns.x = ns.x + ns.x %}"), errTooLarge},
+		"double tilde":    {grow("{% set ns.x = ns.x ~ ns.x %}"), errTooLarge},
+		"double list":     {grow("{% set ns.x = [ns.x, ns.x] %}") + "{{ ns.x }}", errTooLarge},
+		"double dict":     {grow("{% set ns.x = {'a': ns.x, 'b': ns.x} %}") + "{{ ns.x }}", errTooLarge},
+		"double replace":  {grow("{% set ns.x = ns.x|replace('b', 'bb' * 100) %}"), errTooLarge},
+		"double join":     {grow("{% set ns.x = [ns.x, ns.x]|join(ns.x) %}"), errTooLarge},
+		"deep list":       {"{% set ns = namespace(x=1) %}{% for i in range(1000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", errTooLarge},
+		"center":          {"{{ 'a'|center(1000000000) }}", errTooLarge},
+		"indent":          {"{{ 'a\n'|indent(1000000000, true) }}", errTooLarge},
+		"indent by text":  {"{{ ('a\n' * 10000)|indent('x' * 10000) }}", errTooLarge},
+		"join by name":    {"{{ range(10000)|join(d='x' * 10000) }}", errTooLarge},
+		"replace by name": {"{{ big|replace(old='b', new='x' * 10000) }}", errTooLarge},
+		"format":          {"{{ '%1000000d'|format(1) }}", errTooLarge},
+		"format star":     {"{{ '%*d'|format(100000, 1) }}", errTooLarge},
+		"wordwrap":        {"{{ big|wordwrap(1000000000) }}", errTooLarge},
+		"batch":           {"{{ [1]|batch(1000000000, 'x') }}", errTooLarge},
+		"slice":           {"{{ [1]|slice(1000000000) }}", errTooLarge},
+		"tojson":          {"{{ [1]|tojson(indent=1000000000) }}", errTooLarge},
+		"lipsum":          {"{{ lipsum(1000000000) }}", errTooLarge},
+		"list":            {"{{ big|list }}", errTooLarge},
+		"output":          {"{% for i in range(1000) %}{{ big }}{% endfor %}", errTooLong},
+		"text":            {"{% for i in range(90000) %}" + strings.Repeat("text", 50) + "{% endfor %}", errTooLong},
+		"captured":        {"{% set x %}{% for i in range(1000) %}{{ big }}{% endfor %}{% endset %}", errTooLong},
 		"captured text": {"{% set x %}{% for i in range(90000) %}" + strings.Repeat("long",
-			500) + "{% endfor %}{% endset %}", ErrTooLong},
-		"macro": {"{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}", ErrTooDeep},
+			500) + "{% endfor %}{% endset %}", errTooLong},
+		"macro": {"{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}", errTooDeep},
 		"macro, swallowed": {"{% macro f(x) %}{{ f(x)|default('') }}{{ f(x)|default('') }}{% endmacro %}{{ f(1) }}",
-			ErrTooDeep},
-		"recursive loop":    {"{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}", ErrTooDeep},
-		"self":              {"{% block b %}{{ self.b() }}{{ self.b() }}{% endblock %}", ErrTooDeep},
+			errTooDeep},
+		"recursive loop":    {"{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}", errTooDeep},
+		"self":              {"{% block b %}{{ self.b() }}{{ self.b() }}{% endblock %}", errTooDeep},
 		"yaml of itself":    {"{% set ns = namespace() %}{% set ns.ns = [ns] %}{{ [ns]|toyaml }}", nil},
 		"yaml aliases":      {"{{ bomb|fromyaml }}", nil},
-		"doubling add":      {grow("{% set ns.x = ns.x|add(ns.x) %}"), ErrTooLarge},
+		"doubling add":      {grow("{% set ns.x = ns.x|add(ns.x) %}"), errTooLarge},
 		"printed namespace": {"{% set ns = namespace() %}{% set ns.ns = [ns] %}{% for i in range(90000) %}{{ [ns, ns] }}{{ ns.ns == ns.ns }}{% endfor %}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -353,7 +353,7 @@ func TestCompile_Hostile(t *testing.T) {
 		"elifs":       "{% if a %}" + many("{% elif a %}"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Compile(text)
+			_, err := compile(text)
 			require.Error(t, err)
 			require.Less(t, len(err.Error()), 1000)
 		})
@@ -361,17 +361,17 @@ func TestCompile_Hostile(t *testing.T) {
 }
 
 func TestExecute_Limit(t *testing.T) {
-	tmpl, err := Compile("{{ a }}{# #}text")
+	tmpl, err := compile("{{ a }}{# #}text")
 	require.NoError(t, err)
 	_, err = tmpl.Execute(map[string]any{"a": "1234"}, 7)
-	require.ErrorIs(t, err, ErrTooLong)
+	require.ErrorIs(t, err, errTooLong)
 	got, err := tmpl.Execute(map[string]any{"a": "1234"}, 8)
 	require.NoError(t, err)
 	require.Equal(t, "1234text", got)
 }
 
 func TestExecute_Concurrent(t *testing.T) {
-	tmpl, err := Compile("{% macro f(x) %}{{x}}{% endmacro %}{% for i in l %}{% set q = i %}{{ f(q) }}{{ m.k }}{% endfor %}")
+	tmpl, err := compile("{% macro f(x) %}{{x}}{% endmacro %}{% for i in l %}{% set q = i %}{{ f(q) }}{{ m.k }}{% endfor %}")
 	require.NoError(t, err)
 	vars := variables()
 	var wg sync.WaitGroup
@@ -416,7 +416,7 @@ func FuzzRender(f *testing.F) {
 
 func BenchmarkExecute(b *testing.B) {
 	text := strings.Repeat("some text with a {{ name }} and {% if n > 1 %}{{ n }}{% endif %} in it\n", 10)
-	tmpl, err := Compile(text)
+	tmpl, err := compile(text)
 	require.NoError(b, err)
 	vars := map[string]any{"name": "variable", "n": 12}
 	b.ReportAllocs()

@@ -21,14 +21,14 @@ const (
 )
 
 var (
-	// ErrTooLong is returned when the rendered text, or a text on the way to it, would exceed the limit.
-	ErrTooLong = errors.New("rendered template is too long")
-	// ErrTooMuchWork is returned when a template computes too much.
-	ErrTooMuchWork = errors.New("template takes too many steps")
-	// ErrTooLarge is returned when a template makes a value that is too large.
-	ErrTooLarge = errors.New("template makes a value that is too large")
-	// ErrTooDeep is returned when macros, loops or blocks call themselves too deeply.
-	ErrTooDeep = errors.New("template recurses too deeply")
+	// errTooLong is returned when the rendered text, or a text on the way to it, would exceed the limit.
+	errTooLong = errors.New("rendered template is too long")
+	// errTooMuchWork is returned when a template computes too much.
+	errTooMuchWork = errors.New("template takes too many steps")
+	// errTooLarge is returned when a template makes a value that is too large.
+	errTooLarge = errors.New("template makes a value that is too large")
+	// errTooDeep is returned when macros, loops or blocks call themselves too deeply.
+	errTooDeep = errors.New("template recurses too deeply")
 
 	errChannel = errors.New("templates cannot read channels")
 )
@@ -60,7 +60,7 @@ func (b *budget) fail(err error) error {
 
 func (b *budget) spend(steps int) error {
 	if b.steps += steps; b.steps > maxSteps {
-		return b.fail(ErrTooMuchWork)
+		return b.fail(errTooMuchWork)
 	}
 	return b.err
 }
@@ -68,7 +68,7 @@ func (b *budget) spend(steps int) error {
 // print spends bytes of printed text.
 func (b *budget) print(n int) error {
 	if b.bytes -= n; b.bytes < 0 {
-		return b.fail(ErrTooLong)
+		return b.fail(errTooLong)
 	}
 	return b.spend(n / 64)
 }
@@ -97,7 +97,7 @@ func isChannel(v *exec.Value) bool { return v.Val.Kind() == reflect.Chan }
 func (b *budget) accept(v *exec.Value) error {
 	n, ok := size(v)
 	if !ok {
-		return b.fail(ErrTooLarge)
+		return b.fail(errTooLarge)
 	}
 	return b.spend(1 + n)
 }
@@ -188,7 +188,7 @@ func (t *tick) String() string          { return "guard" }
 func (t *tick) Execute(r *exec.Renderer, _ *nodes.ControlStructureBlock) error {
 	b := budgetOf(r.Environment)
 	if b.depth += t.enter; b.depth > maxDepth {
-		return b.fail(fmt.Errorf("%w: more than %d calls", ErrTooDeep, maxDepth))
+		return b.fail(fmt.Errorf("%w: more than %d calls", errTooDeep, maxDepth))
 	}
 	if err := b.print(t.bytes); err != nil {
 		return err

@@ -90,11 +90,11 @@ func checkFormat(in *exec.Value, _ *exec.VarArgs) error {
 			continue
 		}
 		if digits++; digits > 3 {
-			return fmt.Errorf("%w: width over 999", ErrTooLarge)
+			return fmt.Errorf("%w: width over 999", errTooLarge)
 		}
 	}
 	if strings.Contains(in.String(), "*") {
-		return fmt.Errorf("%w: width by argument", ErrTooLarge)
+		return fmt.Errorf("%w: width by argument", errTooLarge)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func checkReplace(in *exec.Value, params *exec.VarArgs) error {
 // checkProduct checks that n texts of a length are not too much.
 func checkProduct(n, length int) error {
 	if n > 0 && length > maxNodes*64/n {
-		return ErrTooLarge
+		return errTooLarge
 	}
 	return nil
 }

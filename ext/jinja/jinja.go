@@ -1,8 +1,13 @@
-// Package jinja renders Jinja2 templates that need not be trusted.
+// Package jinja renders Jinja2 templates, for programs that import it beside package schema:
 //
-// Package format, and through it the prompts of package schema, uses it for the Jinja2 format. It is a fence around
-// the gonja engine: templates are checked before they are parsed, and what they compute is counted while they run.
-// A template must never read a file, reach the network, change the variables, panic, or run without end.
+//	import _ "github.com/weftgo/weft/ext/jinja"
+//
+// It has no names of its own. It registers the engine of [schema.Jinja2] when the program starts. It is a module of its
+// own because that engine, and what it needs, add 3 MB to a program.
+//
+// Templates need not be trusted. The package is a fence around the gonja engine: templates are checked before they are
+// parsed, and what they compute is counted while they run. A template must never read a file, reach the network, change the
+// variables, panic, or run without end.
 package jinja
 
 import (
@@ -16,17 +21,23 @@ import (
 	"github.com/nikolalohinski/gonja/v2/config"
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/loaders"
+
+	"github.com/weftgo/weft/schema"
 )
 
-// Template is a compiled template. It is immutable and safe for concurrent use.
-type Template struct {
+func init() {
+	schema.RegisterTemplates(schema.Jinja2, func(text string) (schema.TextTemplate, error) { return compile(text) })
+}
+
+// template is a compiled template. It is immutable and safe for concurrent use.
+type template struct {
 	template *exec.Template
 	texts    []*exec.Value // literal text that is kept away from the engine, by number
 }
 
-// Compile parses a template. Of Jinja2 it knows the statements autoescape, block, filter, for, if, macro, raw, set
+// compile parses a template. Of Jinja2 it knows the statements autoescape, block, filter, for, if, macro, raw, set
 // and with; whatever loads other templates is disabled.
-func Compile(text string) (t *Template, err error) {
+func compile(text string) (t *template, err error) {
 	defer recoverAs(&err, "jinja2 template does not compile")
 	src, err := prepare(text)
 	if err != nil {
@@ -34,7 +45,7 @@ func Compile(text string) (t *Template, err error) {
 	}
 	conf := config.New()
 	conf.KeepTrailingNewline = true
-	t = &Template{}
+	t = &template{}
 	for _, s := range src.texts {
 		t.texts = append(t.texts, exec.AsSafeValue(s))
 	}
@@ -48,7 +59,7 @@ func Compile(text string) (t *Template, err error) {
 
 // Execute renders the template with the variables, which may be nil and are not changed. A result of more than limit
 // bytes is an error.
-func (t *Template) Execute(vars map[string]any, limit int) (text string, err error) {
+func (t *template) Execute(vars map[string]any, limit int) (text string, err error) {
 	defer recoverAs(&err, "jinja2 template failed")
 	b := &budget{bytes: limit}
 	context := make(map[string]any, len(vars)+len(t.texts)+1)
@@ -157,7 +168,7 @@ type limitedWriter struct {
 
 func (w *limitedWriter) Write(p []byte) (int, error) {
 	if len(p) > w.left {
-		return 0, ErrTooLong
+		return 0, errTooLong
 	}
 	w.left -= len(p)
 	return w.w.Write(p)

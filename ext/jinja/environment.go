@@ -96,7 +96,7 @@ func rangeList(e *exec.Evaluator, params *exec.VarArgs) *exec.Value {
 	list := []int{}
 	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
 		if len(list) == maxNodes {
-			return exec.AsValue(budgetOf(e.Environment).fail(fmt.Errorf("range: %w", ErrTooLarge)))
+			return exec.AsValue(budgetOf(e.Environment).fail(fmt.Errorf("range: %w", errTooLarge)))
 		}
 		list = append(list, i)
 	}
@@ -126,7 +126,7 @@ func lipsum(e *exec.Evaluator, params *exec.VarArgs) *exec.Value {
 func smallIntegers(params *exec.VarArgs, limit int) error {
 	check := func(v *exec.Value) error {
 		if v.IsNumber() && (v.Float() > float64(limit) || v.Float() < -float64(limit)) {
-			return fmt.Errorf("%w: argument %s is over %d", ErrTooLarge, v.String(), limit)
+			return fmt.Errorf("%w: argument %s is over %d", errTooLarge, v.String(), limit)
 		}
 		return nil
 	}
