@@ -16,7 +16,7 @@ import (
 // Language is a template language.
 type Language uint8
 
-// The languages. That of Jinja2 has the engine that [Register] was given, and none before.
+// The languages. Jinja2 has the engine that [Register] was given, and none before.
 const (
 	FString Language = iota
 	GoTemplate

@@ -59,7 +59,7 @@ func (e *engine) compile(text string) (Template, error) {
 func TestRegister_GivesJinja2AnEngineOnce(t *testing.T) {
 	t.Cleanup(func() { jinja2.Store(nil) })
 	text := fmt.Sprintf("{{ %p }}", t) // in no cache yet
-	for range 2 { // the error is not kept
+	for range 2 {                      // the error is not kept
 		_, err := Render(Jinja2, text, nil)
 		require.ErrorContains(t, err, `import _ "github.com/weftgo/weft/ext/jinja"`)
 	}

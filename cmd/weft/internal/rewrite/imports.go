@@ -150,7 +150,7 @@ func needsJinja(file *ast.File, text []byte) bool {
 	}
 }
 
-// isCRLF reports whether the lines of a declaration, or the one that it ends in, end as those of Windows do.
+// isCRLF reports whether the lines of a declaration, or the one that it ends in, end in CR LF, as on Windows.
 func isCRLF(text []byte, from, to int) bool {
 	end := bytes.IndexByte(text[to:], '\n')
 	return bytes.Contains(text[from:to], []byte("\r\n")) || end > 0 && text[to+end-1] == '\r'
