@@ -4,23 +4,25 @@ import (
 	"fmt"
 	"go/constant"
 	"go/types"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
 )
 
 // list prints the exported API of a module, one fact a line, sorted. Packages are named relative to the module; names
-// of parameters and packages inside types are left out, and aliases are resolved: callers do not depend on them.
-func list(dir string) ([]string, error) {
+// of parameters and packages inside types are left out, and aliases are resolved: callers do not depend on them. The members
+// that a type has as an alias of another public one are returned apart, as they are listed at that one.
+func list(dir string) (lines, byAlias []string, err error) {
 	pkgs, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedTypes | packages.NeedModule | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax,
 		Dir:  dir,
 	}, "./...")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	seen := map[string]bool{}
+	seen, aliased := map[string]bool{}, map[string]bool{}
 	for _, p := range pkgs {
 		if p.Module == nil || p.Name == "main" || isInternal(p.PkgPath) || p.Types == nil {
 			continue
@@ -29,27 +31,22 @@ func list(dir string) ([]string, error) {
 		if rel == "" {
 			rel = "."
 		}
-		emit := func(format string, a ...any) {
-			seen["pkg "+rel+", "+fmt.Sprintf(format, a...)] = true
+		into := func(facts map[string]bool) func(string, ...any) {
+			return func(format string, a ...any) { facts["pkg "+rel+", "+fmt.Sprintf(format, a...)] = true }
 		}
 		scope := p.Types.Scope()
 		for _, name := range scope.Names() {
 			if o := scope.Lookup(name); o.Exported() {
-				describe(o, emit)
+				describe(o, into(seen), into(aliased))
 			}
 		}
 	}
-	lines := make([]string, 0, len(seen))
-	for l := range seen {
-		lines = append(lines, l)
-	}
-	sort.Strings(lines)
-	return lines, nil
+	return slices.Sorted(maps.Keys(seen)), slices.Sorted(maps.Keys(aliased)), nil
 }
 
 func isInternal(path string) bool { return strings.Contains(path+"/", "/internal/") }
 
-func describe(o types.Object, emit func(string, ...any)) {
+func describe(o types.Object, emit, emitAliased func(string, ...any)) {
 	switch x := o.(type) {
 	case *types.Const:
 		v := x.Val().ExactString()
@@ -67,11 +64,10 @@ func describe(o types.Object, emit func(string, ...any)) {
 		if !ok {
 			return
 		}
-		// An alias and a defined type serve callers alike. The members of an alias of another public type are
-		// listed at that type.
+		// An alias and a defined type serve callers alike.
 		target := n.Obj()
 		if x.IsAlias() && target.Exported() && target.Pkg() != nil && !isInternal(target.Pkg().Path()) {
-			return
+			emit = emitAliased
 		}
 		members(x.Name(), n, emit)
 	}

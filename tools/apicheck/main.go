@@ -26,7 +26,7 @@ func main() {
 }
 
 func run(dir string, update bool) error {
-	have, err := list(dir)
+	have, byAlias, err := list(dir)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func run(dir string, update bool) error {
 	if err != nil {
 		return err
 	}
-	if missing := without(wanted, have); len(missing) > 0 {
+	if missing := without(without(wanted, have), byAlias); len(missing) > 0 {
 		return fmt.Errorf("users of Eino miss %d facts:\n%s", len(missing), strings.Join(missing, "\n"))
 	}
 	known, err := read(golden)
