@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/mock/racedetector"
 )
 
 // knotsFile has, by package, how many files the largest knot may have.

@@ -32,7 +32,8 @@ var layers = map[string]int{
 	"utils/callbacks":    6,
 	"serve":              7, // HTTP
 
-	"adk/dispatch/chaostest": 9, // tests only
+	"adk/dispatch/chaostest":     9, // tests only
+	"internal/mock/racedetector": 0, // a constant, for helpers of tests
 }
 
 func layerOf(pkg string) (height int, known bool) {

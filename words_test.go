@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/mock/racedetector"
 )
 
 var updateWords = flag.Bool("words", false, "list what TestWords counts, and write testdata/words.txt")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/mock/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 

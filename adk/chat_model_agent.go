@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/same"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -478,7 +478,7 @@ func (p *agentPlan[M]) graphFor(ctx context.Context, tools []tool.BaseTool) (*re
 
 // sameTools reports whether both lists hold the same instances. Tools that cannot be compared never count as the same.
 func sameTools(a, b []tool.BaseTool) bool {
-	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool { return same.Value(x, y) })
+	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool { return safe.Same(x, y) })
 }
 
 func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {

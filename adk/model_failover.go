@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weftgo/weft/components/model"
-	"github.com/weftgo/weft/internal/same"
+	"github.com/weftgo/weft/internal/safe"
 )
 
 // failsOver reports whether another model is to be tried.
@@ -35,7 +35,7 @@ func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err err
 	if input == nil {
 		input = t.input
 	}
-	if same.Value(m, t.chain.target.model) {
+	if safe.Same(m, t.chain.target.model) {
 		return t.chain.target, input, nil
 	}
 	return newFallback(ctx, m), input, nil

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/mock/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 

@@ -12,7 +12,6 @@ import (
 	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
-	"github.com/weftgo/weft/internal/same"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -181,7 +180,7 @@ func (tn *ToolsNode) tableFor(ctx context.Context, o *toolsNodeOptions) (*toolTa
 
 // sameTools reports whether both lists hold the same instances. Tools that cannot be compared never count as the same.
 func sameTools(a, b []tool.BaseTool) bool {
-	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool { return same.Value(x, y) })
+	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool { return safe.Same(x, y) })
 }
 
 // Invoke runs the calls of an assistant message and waits for all results.

@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/mock/racedetector"
 	"github.com/weftgo/weft/internal/testsize"
 	"github.com/weftgo/weft/schema"
 )

@@ -3,8 +3,6 @@ package filesystem
 import (
 	"context"
 	"io"
-
-	"github.com/weftgo/weft/adk/internal/filerequest"
 )
 
 // Backend is a store of files. Methods must be safe for concurrent use, must honour ctx, and must not keep requests.
@@ -128,10 +126,11 @@ type EditRequest struct {
 	ReplaceAll bool
 }
 
-// DeleteRequest removes a file: the one at its field FilePath, a string. Directories are not removed.
-//
-//   - FilePath: the file
-type DeleteRequest = filerequest.DeleteRequest
+// DeleteRequest removes a file.
+type DeleteRequest struct {
+	// FilePath is the file. Directories are not removed.
+	FilePath string
+}
 
 // FileContent is the result of [Backend.Read].
 type FileContent struct {

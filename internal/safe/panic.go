@@ -1,7 +1,8 @@
 // Package safe turns panics of user code into errors.
 //
 // Every package that calls code it did not write (nodes, tools, handlers, converters, serializers) uses it at the
-// place of the call, so that one faulty function ends one run and never the process.
+// place of the call, so that one faulty function ends one run and never the process. [Same] is for what panics in the
+// language itself: comparing values of any type.
 // It must never swallow a panic: whatever is recovered is returned to the caller as a [PanicError].
 package safe
 

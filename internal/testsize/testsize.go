@@ -4,7 +4,7 @@ package testsize
 import (
 	"testing"
 
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/mock/racedetector"
 )
 
 // Full reports whether a test does all that it was written for. With -short, as in make test, and with the race detector,

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
-	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/internal/mock/racedetector"
 	"github.com/weftgo/weft/runs"
 )
 

@@ -1,8 +1,8 @@
-package same
+package safe
 
 import "testing"
 
-func TestValue(t *testing.T) {
+func TestSame(t *testing.T) {
 	type holder struct{ v any }
 	p := new(int)
 	for name, c := range map[string]struct {
@@ -19,7 +19,7 @@ func TestValue(t *testing.T) {
 		"only the second":          {holder{1}, holder{[]int{1}}, false},
 		"equal":                    {holder{1}, holder{1}, true},
 	} {
-		if got := Value(c.x, c.y); got != c.want {
+		if got := Same(c.x, c.y); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
