@@ -83,9 +83,9 @@ func (c *Conversation) History(ctx context.Context) (conversation.History, error
 	return c.log.History(ctx)
 }
 
-// Abandon drops the question that is open: one that waits for replies, or whose process died. That none is open is no
+// Discard drops the question that is open: one that waits for replies, or whose process died. That none is open is no
 // error.
-func (c *Conversation) Abandon(ctx context.Context) error {
+func (c *Conversation) Discard(ctx context.Context) error {
 	if c.err != nil {
 		return c.err
 	}
@@ -98,7 +98,7 @@ func (c *Conversation) Abandon(ctx context.Context) error {
 
 // Delete removes the conversation, with the run that waits in it, if any.
 func (c *Conversation) Delete(ctx context.Context) error {
-	if err := c.Abandon(ctx); err != nil {
+	if err := c.Discard(ctx); err != nil {
 		return err
 	}
 	return c.log.Delete(ctx)

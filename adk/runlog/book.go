@@ -92,7 +92,7 @@ type pieceWriter struct {
 // Data. Unless it fails, end must be called.
 func (b *book) beginPieces(now time.Time, event *Event, seq uint64) (w pieceWriter, err error) {
 	b.mu.Lock()
-	if last := b.lastLocked(); last.Compare(runs.Cursor{event.Token, seq}) >= 0 {
+	if last := b.lastLocked(); last.Compare(runs.Cursor{Token: event.Token, Seq: seq}) >= 0 {
 		b.mu.Unlock()
 		return w, ErrOvertaken
 	}

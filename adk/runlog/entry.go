@@ -27,7 +27,7 @@ const pieceSize = 24
 func (e *entry) count() int { return max(1, len(e.pieces)) }
 
 // end is the position of the last event.
-func (e *entry) end() runs.Cursor { return runs.Cursor{e.Token, e.Seq + uint64(e.count()) - 1} }
+func (e *entry) end() runs.Cursor { return runs.Cursor{Token: e.Token, Seq: e.Seq + uint64(e.count()) - 1} }
 
 // size estimates the memory in bytes.
 func (e *entry) size() int {
@@ -93,7 +93,7 @@ func (s *entries) extend(first *Event, seq uint64, of *ModelDeltaData) (e *entry
 	last := s.last()
 	if len(s.slab) == cap(s.slab) {
 		s.slab = make([]piece, 0, min(slabSize, max(8, 4*cap(s.slab))))
-	} else if last != nil && last.pieces != nil && last.Data == any(of) && last.end() == (runs.Cursor{first.Token, seq - 1}) {
+	} else if last != nil && last.pieces != nil && last.Data == any(of) && last.end() == (runs.Cursor{Token: first.Token, Seq: seq - 1}) {
 		return last, false
 	}
 	n := len(s.slab)

@@ -75,7 +75,7 @@ type Event struct {
 }
 
 // Cursor is the position of the event.
-func (e *Event) Cursor() runs.Cursor { return runs.Cursor{e.Token, e.Seq} }
+func (e *Event) Cursor() runs.Cursor { return runs.Cursor{Token: e.Token, Seq: e.Seq} }
 
 // dataTypes are the types of Data by the type of event.
 var dataTypes = map[Type]reflect.Type{

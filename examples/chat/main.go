@@ -35,7 +35,7 @@ func main() {
 		}
 	}
 	chat := agent.Conversation(store, *name)
-	if err := chat.Abandon(context.Background()); err != nil { // a question that a killed process has left open
+	if err := chat.Discard(context.Background()); err != nil { // a question that a killed process has left open
 		log.Fatal(err)
 	}
 	for in := bufio.NewScanner(os.Stdin); prompt() && in.Scan(); {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// mostOutcome is the number of bytes that the outcome of a stretch may have in the history, and mostSummaries the part
+	// mostOutcome is the number of bytes that the outcome of an attempt may have in the history, and mostSummaries the part
 	// of them that summaries of questions may have.
 	mostOutcome   = 8 << 10
 	mostSummaries = 3 << 10
@@ -28,7 +28,7 @@ const (
 	lookAtKey = 5 * time.Minute
 )
 
-// retried is an error after which a stretch is tried again. It says nothing of what is in the run.
+// retried is an error after which an attempt is tried again. It says nothing of what is in the run.
 func retried(id, errType, why string, after time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("run %q: %s", id, why), errType,
 		temporal.ApplicationErrorOptions{NextRetryDelay: after})
@@ -40,8 +40,8 @@ func notFound(id string) error {
 		fmt.Sprintf("run %q is not in the store: it has expired, or was removed", id), ErrTypeNotFound, nil)
 }
 
-// stretch is the activity that executes a run until it ends or waits.
-func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome, error) {
+// attempt is the activity that executes a run until it ends or waits.
+func (e *TypedEngine[M]) attempt(ctx context.Context, in attemptInput) (outcome, error) {
 	info, exists, err := e.d.Inspect(ctx, in.ID)
 	switch {
 	case err != nil:
@@ -49,7 +49,7 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 	case !exists:
 		return outcome{}, notFound(in.ID)
 	case info.Tenant != e.options.Tenant:
-		return outcome{}, retried(in.ID, ErrTypeNotMine, "this worker is not that of its tenant", dispatch.WrongWorkerDelay)
+		return outcome{}, retried(in.ID, ErrTypeWrongWorker, "this worker is not that of its tenant", dispatch.WrongWorkerDelay)
 	case info.Status == runs.Ready && info.Owner == "" && time.Until(info.WakeAt) > 0: // its time has not come
 		return e.outcome(ctx, info)
 	}
@@ -84,7 +84,7 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 	}
 }
 
-// execute executes a stretch, with heartbeats that say how far it is. It drains when the worker ends, and when Temporal
+// execute executes an attempt, with heartbeats that say how far it is. It drains when the worker ends, and when Temporal
 // wants the activity to end, for whatever reason: who cancels a workflow has the run stopped in the store, too.
 func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.TypedResult[M], error) {
 	over, begin := make(chan struct{}), make(chan struct{})
@@ -120,7 +120,7 @@ func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.Typed
 		dispatch.WithMeter(&meter), dispatch.WithTTL(heartbeat*2/3))
 }
 
-// refused returns the outcome or the error for a stretch that ended with err, so that the state of the run is not
+// refused returns the outcome or the error for an attempt that ended with err, so that the state of the run is not
 // known.
 func (e *TypedEngine[M]) refused(ctx context.Context, before runs.Info, err error) (outcome, error) {
 	id := before.ID
@@ -129,7 +129,7 @@ func (e *TypedEngine[M]) refused(ctx context.Context, before runs.Info, err erro
 	case errors.Is(err, runs.ErrNotFound):
 		return outcome{}, notFound(id)
 	case errors.Is(err, dispatch.ErrWrongWorker):
-		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, dispatch.WrongWorkerDelay)
+		return outcome{}, retried(id, ErrTypeWrongWorker, "this worker does not execute agent "+before.Agent, dispatch.WrongWorkerDelay)
 	case !errors.As(err, &busy):
 		return outcome{}, e.broken(ctx, id, err)
 	}
@@ -206,8 +206,8 @@ func (e *TypedEngine[M]) questions(ctx context.Context, info runs.Info, o *outco
 	room := room{outcome: mostOutcome - sizeOf(o) - len(`,"Waiting":[],"WakeIn":,"LookIn":,"More":`) - 3*20,
 		summaries: mostSummaries}
 	for _, p := range info.Waiting {
-		point := Point{ID: p.ID, Kind: p.Kind, For: p.For, Optional: p.Optional, Answered: p.Answered,
-			Summary: cut(p.Text, longestSummary)}
+		point := Question{ID: p.ID, Kind: p.Kind, For: p.For, Optional: p.Optional, Answered: p.Answered,
+			Text: cut(p.Text, longestSummary)}
 		child, open := children[childOf(p)]
 		if open {
 			point.Child, point.TaskQueue = child.ID, e.TaskQueue(child.Queue)
@@ -234,20 +234,20 @@ func (e *TypedEngine[M]) questions(ctx context.Context, info runs.Info, o *outco
 type room struct{ outcome, summaries int }
 
 // take reports whether there is room for a question, if need be without its summary, and without whom it waits for.
-func (r *room) take(p *Point) bool {
-	if len(p.Summary) > r.summaries {
-		p.Summary = ""
+func (r *room) take(p *Question) bool {
+	if len(p.Text) > r.summaries {
+		p.Text = ""
 	}
 	size := sizeOf(p) + len(",")
 	if size > r.outcome {
-		p.Summary, p.For = "", nil
+		p.Text, p.For = "", nil
 		size = sizeOf(p) + len(",")
 	}
 	if size > r.outcome {
 		return false
 	}
 	r.outcome -= size
-	r.summaries -= len(p.Summary)
+	r.summaries -= len(p.Text)
 	return true
 }
 
@@ -334,13 +334,13 @@ func cut(text string, most int) string {
 }
 
 // answerQuestion is the activity that gives an answer to the store.
-func (e *TypedEngine[M]) answerQuestion(ctx context.Context, in answerInput) error {
+func (e *TypedEngine[M]) answerQuestion(ctx context.Context, in replyInput) error {
 	var encoded runs.Reply
 	var err error
 	if len(in.Answer.Data) == 0 || string(in.Answer.Data) == "null" {
-		encoded, err = runs.EncodeReply(in.Answer.Point, nil)
+		encoded, err = runs.EncodeReply(in.Answer.To, nil)
 	} else {
-		encoded, err = runs.EncodeReply(in.Answer.Point, runs.JSONReply(in.Answer.Data))
+		encoded, err = runs.EncodeReply(in.Answer.To, runs.JSONReply(in.Answer.Data))
 	}
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError(
@@ -379,7 +379,7 @@ func (e *TypedEngine[M]) control(ctx context.Context, id string, err error) erro
 	case errors.Is(err, runs.ErrNotFound):
 		return notFound(id)
 	case errors.Is(err, runs.ErrReplied):
-		return refused(ErrTypeAnswered, "the question was answered before")
+		return refused(ErrTypeReplied, "the question was answered before")
 	case errors.Is(err, runs.ErrNotWaiting):
 		return refused(ErrTypeNotWaiting, "it does not wait for that")
 	}

@@ -39,14 +39,14 @@ type Config struct {
 	// The leases of runs last for two thirds of it, at least a second, whatever dispatch.Config.TTL says: so a run can be
 	// taken over when Temporal notices.
 	Heartbeat time.Duration
-	// StretchTimeout is the time for which a run may compute without a pause. The default is 24 hours.
-	StretchTimeout time.Duration
-	// RetryPolicy says how often a stretch is tried again whose worker died or could not reach the store. The
+	// AttemptTimeout is the time for which a run may compute without a pause. The default is 24 hours.
+	AttemptTimeout time.Duration
+	// RetryPolicy says how often an attempt is tried again whose worker died or could not reach the store. The
 	// default is without end, after a second, twice as long each time, up to 5 minutes. Failures of models and tools are
 	// not its concern: see dispatch.Config.Retry.
 	RetryPolicy *temporal.RetryPolicy
 	// SearchAttributes sets WeftStatus, WeftAgent and WeftTenant (of type Keyword) and WeftWaitingFor (KeywordList) of
-	// workflows. The namespace must have them. They are two more events a stretch.
+	// workflows. The namespace must have them. They are two more events an attempt.
 	SearchAttributes bool
 	// StopGrace limits the time that a run takes to come to a safe point when its worker ends or its workflow
 	// is canceled. Then calls in flight are abandoned. The default is 20 seconds. worker.Options.WorkerStopTimeout should
@@ -63,7 +63,7 @@ type Config struct {
 // options are the options of workflows that are started by the engine.
 func (c *Config) options() RunOptions {
 	return RunOptions{TaskQueue: c.TaskQueue, IDPrefix: c.IDPrefix, Tenant: c.Tenant, Heartbeat: c.Heartbeat,
-		StretchTimeout: c.StretchTimeout, StopGrace: c.StopGrace, RetryPolicy: c.RetryPolicy,
+		AttemptTimeout: c.AttemptTimeout, StopGrace: c.StopGrace, RetryPolicy: c.RetryPolicy,
 		SearchAttributes: c.SearchAttributes}.withDefaults()
 }
 
@@ -109,8 +109,8 @@ func NewTyped[M adk.MessageType](
 		return nil, errors.New("temporalengine: the dispatcher is nil: make one with dispatch.New")
 	case conf.Heartbeat != 0 && conf.Heartbeat < time.Second:
 		return nil, fmt.Errorf("temporalengine: Config.Heartbeat is %s; a second is the least", conf.Heartbeat)
-	case conf.StretchTimeout < 0:
-		return nil, fmt.Errorf("temporalengine: Config.StretchTimeout is %s; leave it 0 for a day", conf.StretchTimeout)
+	case conf.AttemptTimeout < 0:
+		return nil, fmt.Errorf("temporalengine: Config.AttemptTimeout is %s; leave it 0 for a day", conf.AttemptTimeout)
 	case conf.RetryPolicy != nil && conf.RetryPolicy.MaximumAttempts == 1:
 		return nil, errors.New("temporalengine: Config.RetryPolicy tries once only: no run would survive its worker")
 	}
@@ -158,7 +158,7 @@ func register[M adk.MessageType](e *TypedEngine[M], w registry) {
 		workflow.RegisterOptions{Name: ReconcileWorkflow, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	RegisterCalls(w)
 	for name, do := range map[string]any{
-		stretchActivity: e.stretch, answerActivity: e.answerQuestion, stopActivity: e.stop, continueActivity: e.resume,
+		attemptActivity: e.attempt, replyActivity: e.answerQuestion, stopActivity: e.stop, continueActivity: e.resume,
 		submitActivity: e.submit, reconcileActivity: e.Reconcile,
 	} {
 		w.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})

@@ -109,7 +109,7 @@ var (
 // show has the pages of Temporal say what the workflow knows.
 func (r *run) show(ctx workflow.Context) {
 	details := r.seen.Details
-	if r.stretching {
+	if r.attempting {
 		details = string(runs.Running)
 	}
 	workflow.SetCurrentDetails(ctx, details)
@@ -131,7 +131,7 @@ func (r *run) show(ctx workflow.Context) {
 }
 
 // waitingFor is whom the questions wait for that have no answer.
-func waitingFor(points []Point) (people []string) {
+func waitingFor(points []Question) (people []string) {
 	people = []string{}
 	seen := map[string]bool{}
 	for _, p := range points {

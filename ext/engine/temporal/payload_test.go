@@ -61,8 +61,8 @@ func TestEngine_UsesTheConverterOfTheClient(t *testing.T) {
 	require.NoError(t, err)
 	s := statusIs(t, c, e.WorkflowID("confidential"), runs.Waiting)
 	h, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: e.WorkflowID("confidential"),
-		UpdateName: temporalengine.AnswerUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{temporalengine.Answer{Point: s.Waiting[0].ID, Data: []byte(`"blue"`)}}})
+		UpdateName: temporalengine.ReplyUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{temporalengine.Reply{To: s.Waiting[0].ID, Data: []byte(`"blue"`)}}})
 	require.NoError(t, err)
 	require.NoError(t, h.Get(t.Context(), nil))
 	require.Equal(t, "done: done: 1", comesTo(t, e, "confidential", runs.Done).Message.Content)

@@ -45,10 +45,10 @@ func TestRun_AsksAsOftenAsItLikes(t *testing.T) {
 	asked, workflows := 0, 0
 	for ended := false; !ended; workflows++ {
 		b := newBench(t)
-		stretches := 0
-		b.OnActivity(stretchActivity, mock.Anything, mock.Anything).
-			Return(func(context.Context, stretchInput) (outcome, error) {
-				stretches++
+		attempts := 0
+		b.OnActivity(attemptActivity, mock.Anything, mock.Anything).
+			Return(func(context.Context, attemptInput) (outcome, error) {
+				attempts++
 				if asked++; asked > questions {
 					return done, nil
 				}
@@ -63,8 +63,8 @@ func TestRun_AsksAsOftenAsItLikes(t *testing.T) {
 		if ended {
 			require.NoError(t, err)
 		}
-		require.LessOrEqual(t, stretches, mostStretches)
+		require.LessOrEqual(t, attempts, mostAttempts)
 	}
 	require.Equal(t, questions+1, asked)
-	require.Equal(t, questions/mostStretches+1, workflows)
+	require.Equal(t, questions/mostAttempts+1, workflows)
 }

@@ -104,7 +104,7 @@ func TestEngine_ASmallHistory(t *testing.T) {
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
 	require.NoError(t, err)
 	comesTo(t, e, "r", runs.Waiting)
-	t.Logf("the first stretch took %s", time.Since(begun).Round(time.Millisecond))
+	t.Logf("the first attempt took %s", time.Since(begun).Round(time.Millisecond))
 	statusIs(t, c, e.WorkflowID("r"), runs.Waiting) // an answer that comes sooner is another workflow task
 	answer(t, e, "r", "blue")
 	require.Equal(t, "done: the secret is: 4", comesTo(t, e, "r", runs.Done).Message.Content)
@@ -116,7 +116,7 @@ func TestEngine_ASmallHistory(t *testing.T) {
 		require.NotContains(t, event.String(), "secret")
 	}
 	t.Logf("%d events of %d bytes", len(h.Events), size)
-	require.LessOrEqual(t, len(h.Events), 1+2*10, "10 a stretch")
+	require.LessOrEqual(t, len(h.Events), 1+2*10, "10 an attempt")
 	require.LessOrEqual(t, size, 8<<10)
 }
 
@@ -134,8 +134,8 @@ func TestEngine_AnswersByUpdate(t *testing.T) {
 
 	update := func(point string) error {
 		h, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: e.WorkflowID("r"),
-			UpdateName: temporalengine.AnswerUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
-			Args: []any{temporalengine.Answer{Point: point, Data: json.RawMessage(`"blue"`), By: "ana"}}})
+			UpdateName: temporalengine.ReplyUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+			Args: []any{temporalengine.Reply{To: point, Data: json.RawMessage(`"blue"`), By: "ana"}}})
 		if err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func TestEngine_ACanceledWorkflowStopsAtASafePoint(t *testing.T) {
 	require.NoError(t, c.CancelWorkflow(t.Context(), e.WorkflowID("r"), ""))
 	time.Sleep(300 * time.Millisecond)
 	close(work.open)
-	historyOf(t, c, e.WorkflowID("r"), "canceled-stretch")
+	historyOf(t, c, e.WorkflowID("r"), "canceled-attempt")
 	comesTo(t, e, "r", runs.Paused)
 	require.NoError(t, e.Continue(t.Context(), "r"))
 	require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Message.Content)

@@ -14,8 +14,8 @@ const (
 	// RunWorkflow is the type of the workflow [Run], ReconcileWorkflow the type of the one that calls Reconcile.
 	RunWorkflow       = "weft.Run"
 	ReconcileWorkflow = "weft.Reconcile"
-	// AnswerUpdate is the update that answers a question; its argument is an [Answer].
-	AnswerUpdate = "weft.answer"
+	// ReplyUpdate is the update that replies to a question; its argument is a [Reply].
+	ReplyUpdate = "weft.reply"
 	// StopSignal stops a run; its argument is a [Stop]. ContinueSignal has a run continue that was stopped.
 	StopSignal     = "weft.stop"
 	ContinueSignal = "weft.continue"
@@ -24,8 +24,8 @@ const (
 	// StatusQuery asks for the [Status].
 	StatusQuery = "weft.status"
 
-	stretchActivity   = "weft.Stretch"
-	answerActivity    = "weft.Answer"
+	attemptActivity   = "weft.Attempt"
+	replyActivity     = "weft.Reply"
 	stopActivity      = "weft.Stop"
 	continueActivity  = "weft.Continue"
 	submitActivity    = "weft.Submit"
@@ -41,16 +41,16 @@ const (
 	ErrTypeNotFound = "weft.NotFound"
 	// ErrTypeNotWaiting and ErrTypeAnswered are how the store refuses an answer.
 	ErrTypeNotWaiting = "weft.NotWaiting"
-	ErrTypeAnswered   = "weft.Answered"
+	ErrTypeReplied    = "weft.Replied"
 	// ErrTypeInvalid is a mistake of the caller, such as an answer that is no JSON.
 	ErrTypeInvalid = "weft.Invalid"
-	// ErrTypeBusy, ErrTypeMoved, ErrTypeNotMine and ErrTypeBroken are why a stretch is tried again: another process has
+	// ErrTypeBusy, ErrTypeMoved, ErrTypeWrongWorker and ErrTypeBroken are why an attempt is tried again: another process has
 	// the run, its worker ends, the worker does not know the agent, the store could not be reached or another process
 	// took the run.
-	ErrTypeBusy    = "weft.Busy"
-	ErrTypeMoved   = "weft.Moved"
-	ErrTypeNotMine = "weft.NotMine"
-	ErrTypeBroken  = "weft.Broken"
+	ErrTypeBusy        = "weft.Busy"
+	ErrTypeMoved       = "weft.Moved"
+	ErrTypeWrongWorker = "weft.WrongWorker"
+	ErrTypeBroken      = "weft.Broken"
 )
 
 // RunOptions configures how the workflow of a run executes it. The zero value works.
@@ -60,9 +60,9 @@ type RunOptions struct {
 	TaskQueue string
 	IDPrefix  string
 	Tenant    string `json:",omitempty"`
-	// Heartbeat, StretchTimeout, StopGrace, RetryPolicy and SearchAttributes are as in [Config].
+	// Heartbeat, AttemptTimeout, StopGrace, RetryPolicy and SearchAttributes are as in [Config].
 	Heartbeat        time.Duration
-	StretchTimeout   time.Duration
+	AttemptTimeout   time.Duration
 	StopGrace        time.Duration
 	RetryPolicy      *temporal.RetryPolicy
 	SearchAttributes bool
@@ -82,7 +82,7 @@ func (o RunOptions) withDefaults() RunOptions {
 		o.IDPrefix = "weft/"
 	}
 	set(&o.Heartbeat, 30*time.Second)
-	set(&o.StretchTimeout, 24*time.Hour)
+	set(&o.AttemptTimeout, 24*time.Hour)
 	set(&o.StopGrace, 20*time.Second)
 	if o.RetryPolicy == nil {
 		o.RetryPolicy = &temporal.RetryPolicy{
@@ -111,30 +111,30 @@ type Status struct {
 	Status runs.Status
 	// Waiting are the questions of a run that waits, or that was stopped while it did. More is how many are left out
 	// because they would fill the history: the store has them.
-	Waiting []Point
+	Waiting []Question
 	More    int `json:",omitempty"`
 }
 
-// Point is a question of a run. What it shows to people is in the store.
-type Point struct {
+// Question is a question of a run. What it shows to people is in the store.
+type Question struct {
 	ID   string
 	Kind runs.Kind
 	For  []string `json:",omitempty"`
-	// Summary is one line. It is left out, and For, if there are so many questions that they would fill the history.
-	Summary            string `json:",omitempty"`
+	// Text is one line. It is left out, and For, if there are so many questions that they would fill the history.
+	Text               string `json:",omitempty"`
 	Optional, Answered bool   `json:",omitempty"`
 	// Child is the run that the question waits for, if it has to be executed, and TaskQueue where.
 	Child     string `json:",omitempty"`
 	TaskQueue string `json:",omitempty"`
 }
 
-// Answer is the argument of [AnswerUpdate].
-type Answer struct {
-	// Point is the ID of the question, and Data the answer in JSON. null says nothing but that the run may continue. One of
-	// more than 64 KiB is refused, with an error of type [ErrTypeInvalid]: [TypedEngine.Answer] puts it into the store.
-	Point string
-	Data  json.RawMessage
-	// By names the person who answers, in the application's terms.
+// Reply is the argument of [ReplyUpdate].
+type Reply struct {
+	// To is the ID of the question, and Data the reply in JSON. null says nothing but that the run may continue. One of
+	// more than 64 KiB is refused, with an error of type [ErrTypeInvalid]: [TypedEngine.Reply] puts it into the store.
+	To   string
+	Data json.RawMessage
+	// By names the person who replies, in the application's terms.
 	By string `json:",omitempty"`
 }
 
@@ -157,19 +157,19 @@ type Changed struct {
 	Answered []string `json:",omitempty"`
 }
 
-// stretchInput is the argument of the activity that executes a run.
-type stretchInput struct {
+// attemptInput is the argument of the activity that executes a run.
+type attemptInput struct {
 	ID string
 	// Detached: the workflow is no child workflow, so that a run that waits for this one has to be signaled
 	// when it ends.
 	Detached bool
 }
 
-// outcome is the outcome of a stretch. Times are relative: clocks of workers and of Temporal need not agree.
+// outcome is the outcome of an attempt. Times are relative: clocks of workers and of Temporal need not agree.
 type outcome struct {
 	Agent, Tenant string      `json:",omitempty"`
 	Status        runs.Status // ready, waiting, paused, done or failed
-	Waiting       []Point     `json:",omitempty"`
+	Waiting       []Question  `json:",omitempty"`
 	// More is the number of questions that there is no room for in Waiting: the workflow looks at the run after each answer.
 	More int `json:",omitempty"`
 	// WakeIn is the time at which the run is to be looked at again by itself, and LookIn when it is if the end of a run
@@ -179,10 +179,10 @@ type outcome struct {
 	Details string `json:",omitempty"`
 }
 
-// answerInput, stopInput are arguments of activities.
-type answerInput struct {
+// replyInput, stopInput are arguments of activities.
+type replyInput struct {
 	ID     string
-	Answer Answer
+	Answer Reply
 }
 
 type stopInput struct {

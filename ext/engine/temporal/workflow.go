@@ -13,8 +13,8 @@ import (
 	"github.com/weftgo/weft/runs"
 )
 
-// mostStretches is after how many stretches a workflow continues as a new one, also if the server does not suggest it.
-const mostStretches = 500
+// mostAttempts is after how many attempts a workflow continues as a new one, also if the server does not suggest it.
+const mostAttempts = 500
 
 // mostAnswer is the number of bytes that an answer by update may have.
 const mostAnswer = 64 << 10
@@ -23,7 +23,7 @@ const mostAnswer = 64 << 10
 // for, and has it executed again, until it ends. A run that is done is a [RunResult], one that has failed an error of
 // type [ErrTypeFailed]. Canceling the workflow stops the run, which can be continued later.
 //
-// It decides nothing: each stretch reads the state of the run from the store. So a signal may be repeated, or come too
+// It decides nothing: each attempt reads the state of the run from the store. So a signal may be repeated, or come too
 // late.
 //
 // A change of this workflow must be replayed against the histories in testdata, and needs a workflow.GetVersion where
@@ -35,8 +35,8 @@ func Run(ctx workflow.Context, in RunInput) (RunResult, error) {
 	if err := r.listen(ctx); err != nil {
 		return RunResult{}, err
 	}
-	for stretches := 1; ; stretches++ {
-		if err := r.stretch(ctx); err != nil {
+	for attempts := 1; ; attempts++ {
+		if err := r.attempt(ctx); err != nil {
 			return RunResult{}, err
 		}
 		switch r.seen.Status {
@@ -50,7 +50,7 @@ func Run(ctx workflow.Context, in RunInput) (RunResult, error) {
 			r.pause(ctx)
 			return RunResult{}, err
 		}
-		if r.mayContinueAsNew(ctx, stretches) {
+		if r.mayContinueAsNew(ctx, attempts) {
 			return RunResult{}, workflow.NewContinueAsNewError(ctx, RunWorkflow, in)
 		}
 	}
@@ -75,13 +75,13 @@ const (
 // run is the state of a workflow. Its coroutines are never executed at the same time.
 type run struct {
 	in RunInput
-	// seen is the outcome of the last stretch.
+	// seen is the outcome of the last attempt.
 	seen outcome
-	// stretching: an activity executes the run.
-	stretching bool
-	// look: the run was changed in the store since the last stretch began.
+	// attempting: an activity executes the run.
+	attempting bool
+	// look: the run was changed in the store since the last attempt began.
 	look bool
-	// answered are the questions that were answered since the last stretch began, and children the runs that were waited
+	// answered are the questions that were answered since the last attempt began, and children the runs that were waited
 	// for at any time.
 	answered map[string]bool
 	children map[string]childState
@@ -97,7 +97,7 @@ func (r *run) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, AnswerUpdate, r.answer, workflow.UpdateHandlerOptions{
+	err = workflow.SetUpdateHandlerWithOptions(ctx, ReplyUpdate, r.answer, workflow.UpdateHandlerOptions{
 		Validator: r.checkAnswer, Description: "Answers a question of the run."})
 	if err != nil {
 		return err
@@ -161,27 +161,27 @@ func (r *run) pause(ctx workflow.Context) {
 		Stop{Timeout: r.in.Options.StopGrace, Reason: "its workflow was canceled"}})
 }
 
-// stretch has an activity execute the run until it ends or waits.
-func (r *run) stretch(ctx workflow.Context) error {
+// attempt has an activity execute the run until it ends or waits.
+func (r *run) attempt(ctx workflow.Context) error {
 	for r.changed.ReceiveAsync(&Changed{}) { // the activity sees it
 	}
-	r.look, r.stretching = false, true
+	r.look, r.attempting = false, true
 	clear(r.answered) // the activity sees those, too
 	r.show(ctx)
 	free, _ := workflow.NewDisconnectedContext(ctx)
 	executing, abandon := workflow.WithCancel(workflow.WithActivityOptions(free, workflow.ActivityOptions{
-		StartToCloseTimeout: r.in.Options.StretchTimeout, HeartbeatTimeout: r.in.Options.Heartbeat,
+		StartToCloseTimeout: r.in.Options.AttemptTimeout, HeartbeatTimeout: r.in.Options.Heartbeat,
 		RetryPolicy: r.in.Options.RetryPolicy, WaitForCancellation: true}))
 	defer abandon()
-	stretch := workflow.ExecuteActivity(executing, stretchActivity,
-		stretchInput{r.in.ID, workflow.GetInfo(ctx).ParentWorkflowExecution == nil})
-	canceled := workflow.Await(ctx, stretch.IsReady)
+	attempt := workflow.ExecuteActivity(executing, attemptActivity,
+		attemptInput{r.in.ID, workflow.GetInfo(ctx).ParentWorkflowExecution == nil})
+	canceled := workflow.Await(ctx, attempt.IsReady)
 	if canceled != nil {
 		r.pause(ctx)
 		abandon()
 	}
 	var seen outcome
-	err := stretch.Get(free, &seen)
+	err := attempt.Get(free, &seen)
 	ended := err == nil && (seen.Status == runs.Done || seen.Status == runs.Failed)
 	if canceled != nil && !ended {
 		return canceled
@@ -189,7 +189,7 @@ func (r *run) stretch(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	r.seen, r.stretching = seen, false
+	r.seen, r.attempting = seen, false
 	r.show(ctx)
 	return nil
 }
@@ -209,7 +209,7 @@ func (r *run) wait(ctx workflow.Context) error {
 }
 
 // isAnswered reports whether a question was answered, as the store or a signal said.
-func (r *run) isAnswered(p Point) bool {
+func (r *run) isAnswered(p Question) bool {
 	return p.Answered || r.answered[p.ID] || r.children[p.Child] == childEnded
 }
 
@@ -221,7 +221,7 @@ func (r *run) hasAnswers() bool {
 	}
 	answered := r.isAnswered
 	return slices.ContainsFunc(r.seen.Waiting, answered) &&
-		!slices.ContainsFunc(r.seen.Waiting, func(p Point) bool { return !p.Optional && !answered(p) })
+		!slices.ContainsFunc(r.seen.Waiting, func(p Question) bool { return !p.Optional && !answered(p) })
 }
 
 // startChildren starts the workflows of the runs that the run waits for. It reports whether the end of one may be
@@ -239,7 +239,7 @@ func (r *run) startChildren(ctx workflow.Context) (detached bool) {
 	return detached
 }
 
-func (r *run) startChild(ctx workflow.Context, p Point) {
+func (r *run) startChild(ctx workflow.Context, p Question) {
 	r.children[p.Child] = childAttached
 	o := r.in.Options
 	o.TaskQueue = p.TaskQueue
@@ -263,8 +263,8 @@ func (r *run) startChild(ctx workflow.Context, p Point) {
 }
 
 // mayContinueAsNew reports whether the history is long, and nothing would be lost.
-func (r *run) mayContinueAsNew(ctx workflow.Context, stretches int) bool {
-	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() && stretches < mostStretches {
+func (r *run) mayContinueAsNew(ctx workflow.Context, attempts int) bool {
+	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() && attempts < mostAttempts {
 		return false
 	}
 	for _, child := range workflow.DeterministicKeys(r.children) {
@@ -282,26 +282,26 @@ func (r *run) status() Status {
 	for i, p := range s.Waiting {
 		s.Waiting[i].Answered = r.isAnswered(p)
 	}
-	if r.stretching {
+	if r.attempting {
 		s.Status, s.Waiting, s.More = runs.Running, nil, 0
 	}
 	return s
 }
 
 // checkAnswer refuses what cannot be an answer, before it is in the history.
-func (r *run) checkAnswer(_ workflow.Context, a Answer) error {
+func (r *run) checkAnswer(_ workflow.Context, a Reply) error {
 	if len(a.Data) > mostAnswer {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("the answer to %s of run %s has %d bytes, of which the "+
-			"history takes %d: put it into the store, and signal %s", a.Point, r.in.ID, len(a.Data), mostAnswer,
+			"history takes %d: put it into the store, and signal %s", a.To, r.in.ID, len(a.Data), mostAnswer,
 			ChangedSignal), ErrTypeInvalid, nil)
 	}
 	now := r.status()
 	for _, p := range now.Waiting {
 		switch {
-		case p.ID != a.Point:
+		case p.ID != a.To:
 		case p.Answered:
 			return temporal.NewNonRetryableApplicationError(
-				"question "+a.Point+" of run "+r.in.ID+" was answered before", ErrTypeAnswered, nil)
+				"question "+a.To+" of run "+r.in.ID+" was answered before", ErrTypeReplied, nil)
 		default:
 			return nil
 		}
@@ -310,19 +310,19 @@ func (r *run) checkAnswer(_ workflow.Context, a Answer) error {
 		return nil
 	}
 	return temporal.NewNonRetryableApplicationError(
-		"run "+r.in.ID+" does not wait at "+a.Point+"; ask "+StatusQuery+" what it waits for", ErrTypeNotWaiting, nil)
+		"run "+r.in.ID+" does not wait at "+a.To+"; ask "+StatusQuery+" what it waits for", ErrTypeNotWaiting, nil)
 }
 
 // answer gives an answer to the store, which takes it or refuses it.
-func (r *run) answer(ctx workflow.Context, a Answer) error {
+func (r *run) answer(ctx workflow.Context, a Reply) error {
 	free, _ := workflow.NewDisconnectedContext(ctx)
 	free = workflow.WithLocalActivityOptions(free, workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second}})
-	err := workflow.ExecuteLocalActivity(free, answerActivity, answerInput{r.in.ID, a}).Get(free, nil)
+	err := workflow.ExecuteLocalActivity(free, replyActivity, replyInput{r.in.ID, a}).Get(free, nil)
 	switch {
-	case err == nil, isType(err, ErrTypeAnswered): // perhaps by a try of ours whose worker died
-		r.note(Changed{Answered: []string{a.Point}})
+	case err == nil, isType(err, ErrTypeReplied): // perhaps by a try of ours whose worker died
+		r.note(Changed{Answered: []string{a.To}})
 	case isType(err, ErrTypeNotWaiting):
 		r.note(Changed{})
 	}

@@ -40,9 +40,9 @@ func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
-// stretch says what the next stretch comes to, and how long it takes.
-func (b *bench) stretch(o outcome, takes time.Duration) {
-	b.OnActivity(stretchActivity, mock.Anything, mock.Anything).Return(o, nil).Once().After(takes)
+// attempt says what the next attempt comes to, and how long it takes.
+func (b *bench) attempt(o outcome, takes time.Duration) {
+	b.OnActivity(attemptActivity, mock.Anything, mock.Anything).Return(o, nil).Once().After(takes)
 }
 
 // does expects a request to the store.
@@ -67,9 +67,9 @@ func (b *bench) update(after time.Duration, point, errType string) {
 		}
 	}
 	b.at(after, func() {
-		b.UpdateWorkflow(AnswerUpdate, fmt.Sprint(after, point), &testsuite.TestUpdateCallback{
+		b.UpdateWorkflow(ReplyUpdate, fmt.Sprint(after, point), &testsuite.TestUpdateCallback{
 			OnAccept: func() {}, OnReject: check, OnComplete: func(_ any, err error) { check(err) },
-		}, Answer{Point: point, Data: json.RawMessage(`"blue"`)})
+		}, Reply{To: point, Data: json.RawMessage(`"blue"`)})
 	})
 }
 
@@ -106,14 +106,14 @@ var done = outcome{Status: runs.Done}
 func waiting(points ...string) outcome {
 	o := outcome{Agent: "a", Status: runs.Waiting}
 	for _, p := range points {
-		o.Waiting = append(o.Waiting, Point{ID: p, Kind: runs.KindQuestion, For: []string{"ana"}, Optional: p[0] == 'o'})
+		o.Waiting = append(o.Waiting, Question{ID: p, Kind: runs.KindQuestion, For: []string{"ana"}, Optional: p[0] == 'o'})
 	}
 	return o
 }
 
 func TestRun_EndsWithItsRun(t *testing.T) {
 	b := newBench(t)
-	b.stretch(done, time.Minute)
+	b.attempt(done, time.Minute)
 	b.runsUntilDone(time.Minute)
 }
 
@@ -121,7 +121,7 @@ func TestRun_EndsWithItsRun(t *testing.T) {
 // Rules temporal/W3, temporal/W14.
 func TestRun_FailsWithItsRun(t *testing.T) {
 	b := newBench(t)
-	b.stretch(outcome{Status: runs.Failed}, 0)
+	b.attempt(outcome{Status: runs.Failed}, 0)
 	_, err := b.run(RunOptions{})
 	var failed *temporal.ApplicationError
 	require.ErrorAs(t, err, &failed)
@@ -132,7 +132,7 @@ func TestRun_FailsWithItsRun(t *testing.T) {
 
 func TestRun_FailsIfItsRunIsGone(t *testing.T) {
 	b := newBench(t)
-	b.OnActivity(stretchActivity, mock.Anything, mock.Anything).Return(outcome{}, notFound("r1")).Once()
+	b.OnActivity(attemptActivity, mock.Anything, mock.Anything).Return(outcome{}, notFound("r1")).Once()
 	_, err := b.run(RunOptions{})
 	require.True(t, isType(err, ErrTypeNotFound), "%v", err)
 }
@@ -141,11 +141,11 @@ func TestRun_FailsIfItsRunIsGone(t *testing.T) {
 // Rules temporal/W3, temporal/W5.
 func TestRun_IsExecutedAgainWhenItsTimeHasCome(t *testing.T) {
 	b := newBench(t)
-	b.stretch(outcome{Status: runs.Ready, WakeIn: time.Hour}, 0)
+	b.attempt(outcome{Status: runs.Ready, WakeIn: time.Hour}, 0)
 	timer := waiting("p")
 	timer.Waiting[0].Kind, timer.WakeIn = runs.KindTimer, 24*time.Hour
-	b.stretch(timer, 0)
-	b.stretch(done, 0)
+	b.attempt(timer, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(25 * time.Hour)
 }
 
@@ -154,12 +154,12 @@ func TestRun_IsExecutedAgainWhenItsTimeHasCome(t *testing.T) {
 func TestRun_IsTriedAgainIfAWorkerDies(t *testing.T) {
 	b := newBench(t)
 	again := func(err error) {
-		b.OnActivity(stretchActivity, mock.Anything, mock.Anything).Return(outcome{}, err).Once()
+		b.OnActivity(attemptActivity, mock.Anything, mock.Anything).Return(outcome{}, err).Once()
 	}
 	again(retried("r1", ErrTypeBusy, "somebody else has it", 20*time.Second))
-	again(retried("r1", ErrTypeNotMine, "not mine", 5*time.Second))
+	again(retried("r1", ErrTypeWrongWorker, "not mine", 5*time.Second))
 	again(temporal.NewApplicationError("the store cannot be reached", ErrTypeBroken))
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(29 * time.Second) // the third time after 1 s · 2²
 }
 
@@ -167,7 +167,7 @@ func TestRun_IsTriedAgainIfAWorkerDies(t *testing.T) {
 // Rules temporal/W6, distributed/C8.
 func TestRun_NeedsTheAnswersToItsQuestions(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waiting("p1", "p2", "o"), 0)
+	b.attempt(waiting("p1", "p2", "o"), 0)
 	b.signal(time.Minute, ChangedSignal, Changed{Answered: []string{"p1"}})
 	b.at(2*time.Minute, func() {
 		s := b.status()
@@ -176,20 +176,20 @@ func TestRun_NeedsTheAnswersToItsQuestions(t *testing.T) {
 			[]bool{s.Waiting[0].Answered, s.Waiting[1].Answered, s.Waiting[2].Answered})
 	})
 	b.signal(time.Hour, ChangedSignal, Changed{Answered: []string{"p2"}})
-	b.stretch(waiting("o1", "o2"), 0)
+	b.attempt(waiting("o1", "o2"), 0)
 	b.signal(2*time.Hour, ChangedSignal, Changed{Answered: []string{"o2"}})
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(2 * time.Hour)
 }
 
 // TestRun_TakesAnswersWhileItIsExecuted: the store has them before the workflow knows the question.
 func TestRun_TakesAnswersWhileItIsExecuted(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waiting("p"), time.Minute)
+	b.attempt(waiting("p"), time.Minute)
 	b.signal(30*time.Second, ChangedSignal, Changed{Answered: []string{"p"}})
-	b.stretch(waiting("q"), time.Minute)
+	b.attempt(waiting("q"), time.Minute)
 	b.signal(90*time.Second, ChangedSignal, Changed{})
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(2 * time.Minute)
 }
 
@@ -198,26 +198,26 @@ func TestRun_TakesAnswersWhileItIsExecuted(t *testing.T) {
 // Rule temporal/W6.
 func TestRun_TakesAnswersByUpdate(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waiting("p1", "p2"), time.Minute)
+	b.attempt(waiting("p1", "p2"), time.Minute)
 	b.update(time.Second, "p1", ErrTypeNotWaiting) // it is executed
 	b.update(2*time.Minute, "p3", ErrTypeNotWaiting)
-	b.does(answerActivity, answerInput{"r1", Answer{Point: "p1", Data: json.RawMessage(`"blue"`)}}, nil)
+	b.does(replyActivity, replyInput{"r1", Reply{To: "p1", Data: json.RawMessage(`"blue"`)}}, nil)
 	b.update(3*time.Minute, "p1", "")
-	b.update(4*time.Minute, "p1", ErrTypeAnswered)
-	b.does(answerActivity, answerInput{"r1", Answer{Point: "p2", Data: json.RawMessage(`"blue"`)}},
-		temporal.NewNonRetryableApplicationError("answered", ErrTypeAnswered, nil))
-	b.update(5*time.Minute, "p2", ErrTypeAnswered) // by another caller: it continues
-	b.stretch(done, 0)
+	b.update(4*time.Minute, "p1", ErrTypeReplied)
+	b.does(replyActivity, replyInput{"r1", Reply{To: "p2", Data: json.RawMessage(`"blue"`)}},
+		temporal.NewNonRetryableApplicationError("answered", ErrTypeReplied, nil))
+	b.update(5*time.Minute, "p2", ErrTypeReplied) // by another caller: it continues
+	b.attempt(done, 0)
 	b.runsUntilDone(5 * time.Minute)
 }
 
 // TestRun_LooksAgainIfTheStoreRefusesAnAnswer that the workflow took for one: it is behind.
 func TestRun_LooksAgainIfTheStoreRefusesAnAnswer(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waiting("p"), 0)
-	b.does(answerActivity, mock.Anything, temporal.NewNonRetryableApplicationError("no", ErrTypeNotWaiting, nil))
+	b.attempt(waiting("p"), 0)
+	b.does(replyActivity, mock.Anything, temporal.NewNonRetryableApplicationError("no", ErrTypeNotWaiting, nil))
 	b.update(time.Minute, "p", ErrTypeNotWaiting)
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(time.Minute)
 }
 
@@ -225,17 +225,17 @@ func TestRun_LooksAgainIfTheStoreRefusesAnAnswer(t *testing.T) {
 // Rule temporal/W7.
 func TestRun_StopsAndContinues(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waiting("p"), 0)
+	b.attempt(waiting("p"), 0)
 	b.does(stopActivity, stopInput{"r1", Stop{Reason: "lunch"}}, nil)
 	b.signal(time.Minute, StopSignal, Stop{Reason: "lunch"})
 	paused := waiting("p")
 	paused.Status = runs.Paused
-	b.stretch(paused, 0)
+	b.attempt(paused, 0)
 	b.at(2*time.Minute, func() { require.Equal(t, runs.Paused, b.status().Status) })
 	b.signal(3*time.Minute, ChangedSignal, Changed{Answered: []string{"p"}}) // is no reason to continue
 	b.does(continueActivity, "r1", nil)
 	b.signal(time.Hour, ContinueSignal, nil)
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(time.Hour)
 }
 
@@ -245,10 +245,10 @@ func TestRun_StopsWhileItIsExecuted(t *testing.T) {
 	b := newBench(t)
 	b.does(stopActivity, stopInput{"r1", Stop{Timeout: time.Second}}, nil)
 	b.signal(time.Minute, StopSignal, Stop{Timeout: time.Second})
-	b.stretch(outcome{Status: runs.Paused}, 2*time.Minute)
-	b.stretch(outcome{Status: runs.Paused}, 0) // what changed meanwhile is looked at
+	b.attempt(outcome{Status: runs.Paused}, 2*time.Minute)
+	b.attempt(outcome{Status: runs.Paused}, 0) // what changed meanwhile is looked at
 	b.signal(time.Hour, ChangedSignal, Changed{})
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(time.Hour)
 }
 
@@ -256,7 +256,7 @@ func TestRun_StopsWhileItIsExecuted(t *testing.T) {
 // Rule temporal/W7.
 func TestRun_IsPausedIfItIsCanceled(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waiting("p"), 0)
+	b.attempt(waiting("p"), 0)
 	b.at(time.Minute, b.CancelWorkflow)
 	b.does(stopActivity, stopInput{"r1",
 		Stop{Timeout: 7 * time.Second, Reason: "its workflow was canceled"}}, nil)
@@ -269,8 +269,8 @@ func TestRun_IsPausedIfItIsCanceled(t *testing.T) {
 func TestRun_IsPausedIfItIsCanceledWhileItIsExecuted(t *testing.T) {
 	b := newBench(t)
 	stopped := make(chan struct{})
-	b.OnActivity(stretchActivity, mock.Anything, mock.Anything).
-		Return(func(context.Context, stretchInput) (outcome, error) {
+	b.OnActivity(attemptActivity, mock.Anything, mock.Anything).
+		Return(func(context.Context, attemptInput) (outcome, error) {
 			b.CancelWorkflow()
 			<-stopped
 			return outcome{Status: runs.Paused}, nil
@@ -288,7 +288,7 @@ func TestRun_IsPausedIfItIsCanceledWhileItIsExecuted(t *testing.T) {
 func waitingForRuns(children ...string) outcome {
 	o := outcome{Status: runs.Waiting, LookIn: time.Minute}
 	for i, c := range children {
-		o.Waiting = append(o.Waiting, Point{ID: fmt.Sprint("p", i), Kind: runs.KindRun, Child: c, TaskQueue: "q"})
+		o.Waiting = append(o.Waiting, Question{ID: fmt.Sprint("p", i), Kind: runs.KindRun, Child: c, TaskQueue: "q"})
 	}
 	return o
 }
@@ -307,33 +307,33 @@ func (b *bench) child(id string, takes time.Duration, err error) {
 // Rules temporal/W5, temporal/W16.
 func TestRun_WaitsForRuns(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waitingForRuns("c1", "c2"), 0)
+	b.attempt(waitingForRuns("c1", "c2"), 0)
 	b.child("c1", time.Hour, nil)
 	b.child("c2", 2*time.Hour, temporal.NewNonRetryableApplicationError("failed", ErrTypeFailed, nil))
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(2 * time.Hour)
 }
 
 // TestRun_LooksForTheEndOfARunThatItDoesNotExecute: its workflow was canceled, or another workflow executes it.
 func TestRun_LooksForTheEndOfARunThatItDoesNotExecute(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waitingForRuns("c1"), 0)
+	b.attempt(waitingForRuns("c1"), 0)
 	b.child("c1", time.Hour, temporal.NewCanceledError())
-	b.stretch(waitingForRuns("c1"), 0) // at once
-	b.stretch(waitingForRuns(""), 0)   // a minute later
-	b.stretch(done, 0)
+	b.attempt(waitingForRuns("c1"), 0) // at once
+	b.attempt(waitingForRuns(""), 0)   // a minute later
+	b.attempt(done, 0)
 	b.runsUntilDone(time.Hour + 2*time.Minute)
 }
 
 // TestRun_TriesAgainToExecuteARunWhoseWorkflowIsAboutToEnd, or is another parent's.
 func TestRun_TriesAgainToExecuteARunWhoseWorkflowIsAboutToEnd(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waitingForRuns("c1"), 0)
+	b.attempt(waitingForRuns("c1"), 0)
 	b.OnWorkflow(RunWorkflow, mock.Anything, mock.Anything).
 		Return(RunResult{}, &temporal.ChildWorkflowExecutionAlreadyStartedError{}).Once()
-	b.stretch(waitingForRuns("c1"), 0) // after 15 seconds
+	b.attempt(waitingForRuns("c1"), 0) // after 15 seconds
 	b.child("c1", time.Hour, nil)
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(time.Hour + 15*time.Second)
 }
 
@@ -343,21 +343,21 @@ func TestRun_ContinuesAsNew(t *testing.T) {
 	var again *workflow.ContinueAsNewError
 	b := newBench(t)
 	b.SetContinueAsNewSuggested(true)
-	b.stretch(waitingForRuns("c1"), 0)
+	b.attempt(waitingForRuns("c1"), 0)
 	b.child("c1", time.Hour, nil)
 	b.signal(time.Minute, ChangedSignal, Changed{})
-	b.stretch(waitingForRuns("c1"), 0)
+	b.attempt(waitingForRuns("c1"), 0)
 	took, err := b.run(RunOptions{StopGrace: time.Second})
 	require.ErrorAs(t, err, &again)
 	require.Equal(t, time.Hour, took)
 	require.Equal(t, RunWorkflow, again.WorkflowType.Name)
 
 	b = newBench(t)
-	b.OnActivity(stretchActivity, mock.Anything, mock.Anything).
+	b.OnActivity(attemptActivity, mock.Anything, mock.Anything).
 		Return(outcome{Status: runs.Ready, WakeIn: time.Second}, nil)
 	took, err = b.run(RunOptions{})
 	require.ErrorAs(t, err, &again)
-	require.Equal(t, mostStretches*time.Second, took)
+	require.Equal(t, mostAttempts*time.Second, took)
 }
 
 // TestRun_SaysWhatItWaitsFor by search attributes, details and a query.
@@ -373,7 +373,7 @@ func TestRun_SaysWhatItWaitsFor(t *testing.T) {
 	})
 	o := waiting("p1", "p2")
 	o.Details = "waits for ana"
-	b.stretch(o, 0)
+	b.attempt(o, 0)
 	b.at(time.Minute, func() {
 		s := b.status()
 		require.Equal(t, "r1", s.ID)
@@ -381,7 +381,7 @@ func TestRun_SaysWhatItWaitsFor(t *testing.T) {
 		require.Equal(t, o.Waiting, s.Waiting)
 		b.SignalWorkflow(ChangedSignal, Changed{Answered: []string{"p1", "p2"}})
 	})
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	_, err := b.run(RunOptions{SearchAttributes: true})
 	require.NoError(t, err)
 	require.Equal(t, []string{"running[]", "waiting[ana]", "running[]", "done[]"}, shown)
@@ -390,10 +390,10 @@ func TestRun_SaysWhatItWaitsFor(t *testing.T) {
 // TestRun_GivesUpNothingIfTheStoreRefusesToStop it: it has ended.
 func TestRun_GivesUpNothingIfTheStoreRefusesToStop(t *testing.T) {
 	b := newBench(t)
-	b.stretch(waiting("p"), 0)
+	b.attempt(waiting("p"), 0)
 	b.does(stopActivity, mock.Anything, notFound("r1"))
 	b.signal(time.Minute, StopSignal, Stop{})
-	b.OnActivity(stretchActivity, mock.Anything, mock.Anything).Return(outcome{}, notFound("r1")).Once()
+	b.OnActivity(attemptActivity, mock.Anything, mock.Anything).Return(outcome{}, notFound("r1")).Once()
 	_, err := b.run(RunOptions{})
 	require.True(t, isType(err, ErrTypeNotFound), "%v", err)
 }
@@ -404,16 +404,16 @@ func TestRun_LooksAfterEachAnswerIfItDoesNotKnowAllQuestions(t *testing.T) {
 	b := newBench(t)
 	some := waiting("p1")
 	some.More = 2
-	b.stretch(some, 0)
+	b.attempt(some, 0)
 	b.signal(time.Minute, ChangedSignal, Changed{Answered: []string{"p7"}})
 	b.at(30*time.Second, func() { require.Equal(t, 2, b.status().More) })
 	some.Waiting[0].Answered = true
 	some.More = 1
-	b.stretch(some, time.Minute)
+	b.attempt(some, time.Minute)
 	b.signal(90*time.Second, ChangedSignal, Changed{Answered: []string{"p8"}}) // is looked at afterwards
-	b.stretch(some, 0)
-	b.does(answerActivity, answerInput{"r1", Answer{Point: "p9", Data: json.RawMessage(`"blue"`)}}, nil)
+	b.attempt(some, 0)
+	b.does(replyActivity, replyInput{"r1", Reply{To: "p9", Data: json.RawMessage(`"blue"`)}}, nil)
 	b.update(time.Hour, "p9", "") // the store knows it
-	b.stretch(done, 0)
+	b.attempt(done, 0)
 	b.runsUntilDone(time.Hour)
 }

@@ -36,8 +36,13 @@ func Scale(t *testing.T, open func(t *testing.T) sqlrun.Config) {
 	f.populate(t, few, size)
 	after := f.measure(t)
 	for _, what := range asked {
+		limit := 3*before[what.name] + 3*time.Millisecond
+		for again := 0; after[what.name] > limit && again < 20; again++ { // a vacuum, or what else the machine does, passes
+			time.Sleep(250 * time.Millisecond)
+			after[what.name] = min(after[what.name], f.least(t, what.do))
+		}
 		t.Logf("%-28s %8.2f ms with %d runs of each, %8.2f ms with %d", what.name, ms(before[what.name]), few, ms(after[what.name]), size)
-		if after[what.name] > 3*before[what.name]+3*time.Millisecond {
+		if after[what.name] > limit {
 			t.Errorf("%s takes %v with %d runs of each kind, and %v with %d; want it to be flat", what.name, before[what.name], few,
 				after[what.name], size)
 		}
@@ -106,20 +111,26 @@ func page(name string, want int, q runs.Query) struct {
 	}{name, func(t *testing.T, f *fixture) { require.Len(t, listed(t, f.Store, q), want, name) }}
 }
 
-// measure returns how long each takes at least: a loaded machine makes any of several slow, and not all of them.
+// measure returns how long each takes at least.
 func (f *fixture) measure(t *testing.T) map[string]time.Duration {
 	t.Helper()
 	took := map[string]time.Duration{}
 	for _, what := range asked {
-		var all []time.Duration
-		for range 7 {
-			began := time.Now()
-			what.do(t, f)
-			all = append(all, time.Since(began))
-		}
-		took[what.name] = slices.Min(all)
+		took[what.name] = f.least(t, what.do)
 	}
 	return took
+}
+
+// least returns how long a request takes at least: a loaded machine makes any of several slow, and not all of them.
+func (f *fixture) least(t *testing.T, do func(t *testing.T, f *fixture)) time.Duration {
+	t.Helper()
+	var all []time.Duration
+	for range 7 {
+		began := time.Now()
+		do(t, f)
+		all = append(all, time.Since(began))
+	}
+	return slices.Min(all)
 }
 
 // populate makes runs that are done, wait for an answer and sleep, up to so many of each: copies of one each that the store

@@ -27,13 +27,13 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// stretchOf is the activity that executes a run, nil if there is none.
-func stretchOf(t *testing.T, c client.Client, e *temporalengine.Engine, run string) *workflow.PendingActivityInfo {
+// attemptOf is the activity that executes a run, nil if there is none.
+func attemptOf(t *testing.T, c client.Client, e *temporalengine.Engine, run string) *workflow.PendingActivityInfo {
 	t.Helper()
 	d, err := c.DescribeWorkflowExecution(t.Context(), e.WorkflowID(run), "")
 	require.NoError(t, err)
 	for _, a := range d.PendingActivities {
-		if a.ActivityType.Name == "weft.Stretch" {
+		if a.ActivityType.Name == "weft.Attempt" {
 			return a
 		}
 	}
@@ -56,14 +56,14 @@ func TestEngine_ACallMayTakeLongerThanAHeartbeat(t *testing.T) {
 	<-work.entered
 	begun := time.Now()
 	for time.Since(begun) < 3*conf.Heartbeat {
-		stretch := stretchOf(t, c, e, "r")
-		require.EqualValues(t, 1, stretch.Attempt, "it is not executed again")
+		attempt := attemptOf(t, c, e, "r")
+		require.EqualValues(t, 1, attempt.Attempt, "it is not executed again")
 		info, _, err := e.Inspect(t.Context(), "r")
 		require.NoError(t, err)
 		require.Less(t, time.Until(info.LeaseUntil), conf.Heartbeat, "the lease is shorter than the heartbeat")
 		if time.Since(begun) > 2*conf.Heartbeat {
 			var p dispatch.Progress
-			require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(stretch.HeartbeatDetails, &p))
+			require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(attempt.HeartbeatDetails, &p))
 			require.Equal(t, dispatch.Progress{Token: info.Token, Steps: p.Steps, Tools: []string{"work"}}, p)
 			require.Positive(t, p.Steps)
 		}
@@ -93,24 +93,24 @@ func TestEngine_AnActivityThatIsPausedStopsAtASafePoint(t *testing.T) {
 			execution := &commonpb.WorkflowExecution{WorkflowId: e.WorkflowID("r")}
 			if how == "pause" {
 				_, err = c.WorkflowService().PauseActivity(t.Context(), &workflowservice.PauseActivityRequest{Namespace: "default",
-					Execution: execution, Activity: &workflowservice.PauseActivityRequest_Type{Type: "weft.Stretch"}})
+					Execution: execution, Activity: &workflowservice.PauseActivityRequest_Type{Type: "weft.Attempt"}})
 			} else {
 				_, err = c.WorkflowService().ResetActivity(t.Context(), &workflowservice.ResetActivityRequest{Namespace: "default",
-					Execution: execution, Activity: &workflowservice.ResetActivityRequest_Type{Type: "weft.Stretch"}})
+					Execution: execution, Activity: &workflowservice.ResetActivityRequest_Type{Type: "weft.Attempt"}})
 			}
 			require.NoError(t, err)
 			time.Sleep(2 * conf.Heartbeat) // the worker is given it with a heartbeat
-			require.NotNil(t, stretchOf(t, c, e, "r"), "the call in flight is not abandoned")
+			require.NotNil(t, attemptOf(t, c, e, "r"), "the call in flight is not abandoned")
 			close(work.open)
 			if how == "pause" {
 				require.Eventually(t, func() bool {
 					info, _, err := e.Inspect(t.Context(), "r")
 					return err == nil && info.Status == runs.Ready && info.Owner == "" &&
-						stretchOf(t, c, e, "r").State == enums.PENDING_ACTIVITY_STATE_PAUSED
+						attemptOf(t, c, e, "r").State == enums.PENDING_ACTIVITY_STATE_PAUSED
 				}, 20*time.Second, 50*time.Millisecond)
 				_, err = c.WorkflowService().UnpauseActivity(t.Context(), &workflowservice.UnpauseActivityRequest{
 					Namespace: "default", Execution: execution,
-					Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "weft.Stretch"}})
+					Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "weft.Attempt"}})
 				require.NoError(t, err)
 			}
 			require.Equal(t, "done: rested", comesTo(t, e, "r", runs.Done).Message.Content)
@@ -185,7 +185,7 @@ func manyOf(t *testing.T, n int, called tool.BaseTool) dispatch.TypedRunnerFunc[
 	return dispatch.RunnerOf(agent)
 }
 
-// TestEngine_WaitsForMoreThanTheHistoryHasRoomFor: runs and answers. What a stretch returns is at most 8 KiB.
+// TestEngine_WaitsForMoreThanTheHistoryHasRoomFor: runs and answers. What an attempt returns is at most 8 KiB.
 // Rules temporal/W4, temporal/W5, temporal/W11.
 func TestEngine_WaitsForMoreThanTheHistoryHasRoomFor(t *testing.T) {
 	c := dial(t, serverAddress(t))
@@ -207,8 +207,8 @@ func TestEngine_WaitsForMoreThanTheHistoryHasRoomFor(t *testing.T) {
 		}
 		require.Eventually(t, func() bool { // it is refused while the workflow looks
 			h, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: e.WorkflowID("asks"),
-				UpdateName: temporalengine.AnswerUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
-				Args: []any{temporalengine.Answer{Point: q.ID, Data: json.RawMessage(`"blue"`)}}})
+				UpdateName: temporalengine.ReplyUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+				Args: []any{temporalengine.Reply{To: q.ID, Data: json.RawMessage(`"blue"`)}}})
 			return err == nil && h.Get(t.Context(), nil) == nil
 		}, 20*time.Second, 20*time.Millisecond)
 	}
@@ -237,8 +237,8 @@ func TestEngine_TakesLargeAnswersThroughTheStore(t *testing.T) {
 	s := statusIs(t, c, e.WorkflowID("r"), runs.Waiting)
 	large := strings.Repeat("blue", 1<<18)
 	h, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: e.WorkflowID("r"),
-		UpdateName: temporalengine.AnswerUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{temporalengine.Answer{Point: s.Waiting[0].ID, Data: json.RawMessage(`"` + large + `"`)}}})
+		UpdateName: temporalengine.ReplyUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{temporalengine.Reply{To: s.Waiting[0].ID, Data: json.RawMessage(`"` + large + `"`)}}})
 	require.NoError(t, err)
 	err = h.Get(t.Context(), nil)
 	require.True(t, isType(err, temporalengine.ErrTypeInvalid), "%v", err)
