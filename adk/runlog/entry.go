@@ -27,7 +27,9 @@ const pieceSize = 24
 func (e *entry) count() int { return max(1, len(e.pieces)) }
 
 // end is the position of the last event.
-func (e *entry) end() runs.Cursor { return runs.Cursor{Token: e.Token, Seq: e.Seq + uint64(e.count()) - 1} }
+func (e *entry) end() runs.Cursor {
+	return runs.Cursor{Token: e.Token, Seq: e.Seq + uint64(e.count()) - 1}
+}
 
 // size estimates the memory in bytes.
 func (e *entry) size() int {
