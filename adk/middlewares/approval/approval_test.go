@@ -199,13 +199,13 @@ func TestForgery_IsRefusedAtTheDoor(t *testing.T) {
 		forged any
 		want   string
 	}{
-		"other data":       {"yes", "it is string: make it of the request"},
+		"other data":       {"yes", "it is string: make it of the request or the question (Approve, Reject or Edit)"},
 		"nil decision":     {(*approval.Decision)(nil), "the decision is nil"},
 		"no hash":          {&approval.Decision{Verdict: runs.Approved}, "does not have the hash of its request: make it of"},
 		"another hash":     {*(&approval.Request{Hash: "other"}).Approve(), "the decision is for another call"},
 		"JSON of a string": {runs.JSONReply(`"yes"`), "it is no decision"},
 		"JSON, no hash":    {runs.JSONReply(`{"verdict":"approved"}`), "does not have the hash of its request: make it of"},
-		"JSON of clients":  {runs.JSONReply(`{"approve":true}`), "does not have the hash of its request: make it of"},
+		"JSON of clients":  {runs.JSONReply(`{"approve":true}`), `of the question and {"approve": true} (serve.ReplyValue)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tl := adktest.NewTool("t")

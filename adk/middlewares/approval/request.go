@@ -75,8 +75,8 @@ func (r *Request) CheckReply(answer any) error {
 
 // What is wrong with a decision that is not bound to the request, and what to do about one that is not bound to any.
 const (
-	howToDecide = `make it of the request (Request.Approve, Reject or Edit), or of the question and {"approve": true} ` +
-		`(serve.AnswerValue)`
+	howToDecide = `make it of the request or the question (Approve, Reject or Edit), or of the question and {"approve": true} ` +
+		`(serve.ReplyValue)`
 	unbound   = "the decision does not have the hash of its request: " + howToDecide
 	otherCall = "the decision is for another call"
 )
