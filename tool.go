@@ -22,7 +22,8 @@ type Tool = tool.BaseTool
 //	}
 //
 // A field without omitempty is required. What the model reads is the result: a string as it is, anything else as JSON; or
-// the text of the error. If In cannot be described, [New] fails. The function may be called by several goroutines at once.
+// the text of the error. If In cannot be described, or is no object in JSON, [New] fails. The function may be called by
+// several goroutines at once.
 func Func[In, Out any](name, description string, f func(ctx context.Context, in In) (Out, error)) Tool {
 	if f == nil {
 		return brokenTool{fmt.Errorf("tool %s: the function is nil", name)}
@@ -31,7 +32,28 @@ func Func[In, Out any](name, description string, f func(ctx context.Context, in 
 	if err != nil {
 		return brokenTool{err}
 	}
+	if err := takesAnObject(made); err != nil {
+		return brokenTool{fmt.Errorf("tool %s: %w", name, err)}
+	}
 	return made
+}
+
+// takesAnObject refuses a tool whose arguments are a single value. Models send the arguments of a call as an object, so such
+// a tool could never be called.
+func takesAnObject(t Tool) error {
+	info, err := t.Info(context.Background())
+	if err != nil {
+		return err
+	}
+	params, err := info.ParamsOneOf.ToJSONSchema()
+	if err != nil {
+		return err
+	}
+	if params != nil && params.Type != "" && params.Type != "object" {
+		return fmt.Errorf("its argument is of type %s in JSON, where calls have objects: take a struct with a field for it",
+			params.Type)
+	}
+	return nil
 }
 
 // brokenTool is a tool that could not be made. It says so when it is given to an agent.

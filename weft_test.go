@@ -309,6 +309,8 @@ func TestNew_RefusesABadConfiguration(t *testing.T) {
 		"there are two tools 'weather'":             {Model: model, Tools: []weft.Tool{weather(), weather()}},
 		"tool 0 of Config.Tools is nil":             {Model: model, Tools: []weft.Tool{nil}},
 		"tool x: the function is nil":               {Model: model, Tools: []weft.Tool{weft.Func[city, string]("x", "", nil)}},
+		"tool x: its argument is of type string":    {Model: model, Tools: []weft.Tool{weft.Func("x", "", func(context.Context, string) (int, error) { return 0, nil })}},
+		"tool x: its argument is of type array":     {Model: model, Tools: []weft.Tool{weft.Func("x", "", func(context.Context, []int) (int, error) { return 0, nil })}},
 		"has no JSON form":                          {Model: model, Tools: []weft.Tool{weft.Func("x", "", func(context.Context, struct{ C chan int }) (int, error) { return 0, nil })}},
 		"Config.Approve: there is no tool 'pay'":    {Model: model, Approve: []string{"pay"}},
 		"agent 'other' has no Description":          {Model: model, Agents: []*weft.Agent{other}},
