@@ -31,13 +31,16 @@ func (s *starts) allow(owner string, most int) (after time.Duration, ok bool) {
 }
 
 // load counts the runs that are executed or due, of all processes. It asks the store now and then, and counts what is
-// started here in between. While the store is asked, other requests go by what is known.
+// started here in between. While the store is asked, other requests go by what is known. It does not learn of runs that
+// end, so none is refused before the store was asked about the runs that were started here.
 type load struct {
-	mu     sync.Mutex // guards the fields below; it is not held while the store is asked
-	asked  time.Time
-	asking bool
-	runs   int
-	// begun counts the runs that were started here since the store was asked: its answer may lack them.
+	mu    sync.Mutex // guards the fields below; it is not held while the store is asked
+	asked time.Time
+	// answered is closed when the store has been asked, nil while nobody asks.
+	answered chan struct{}
+	runs     int
+	// begun counts the runs that were started here since the store was asked: its answer may lack them, and they may have
+	// ended since.
 	begun int
 }
 
@@ -46,41 +49,67 @@ const askLoad = 250 * time.Millisecond
 
 // add counts a run that is about to be started, and reports whether there is room for it.
 func (l *load) add(ctx context.Context, store executor, most int) (bool, error) {
-	if l.isOld() {
-		if err := l.ask(ctx, store, most); err != nil {
+	if answered, mine := l.begin(false); mine {
+		if err := l.ask(ctx, store, most, answered); err != nil {
 			return false, err
 		}
 	}
+	if room, known := l.take(most); room || known {
+		return room, nil
+	}
+	answered, mine := l.begin(true)
+	if mine {
+		if err := l.ask(ctx, store, most, answered); err != nil {
+			return false, err
+		}
+	} else {
+		select {
+		case <-answered:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	room, _ := l.take(most)
+	return room, nil
+}
+
+// take counts a run if there is room for it. It reports whether that is known: there may be room all the same if runs that
+// were started here are counted.
+func (l *load) take(most int) (room, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.runs >= most {
-		return false, nil
+		return false, l.begun == 0 && l.answered == nil
 	}
 	l.runs++
 	l.begun++
-	return true, nil
+	return true, true
 }
 
-// isOld reports whether the caller has to ask the store.
-func (l *load) isOld() bool {
+// begin reports whether the caller has to ask the store: nobody does, and what is known is old or in doubt. If somebody
+// asks, it returns what is closed when there is an answer.
+func (l *load) begin(doubt bool) (answered chan struct{}, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.asking || time.Since(l.asked) <= askLoad {
-		return false
+	if l.answered != nil || !doubt && time.Since(l.asked) <= askLoad {
+		return l.answered, false
 	}
-	l.asking, l.begun = true, 0
-	return true
+	l.answered, l.begun = make(chan struct{}), 0
+	return l.answered, true
 }
 
 // ask asks the store. The next request asks again if that fails.
-func (l *load) ask(ctx context.Context, store executor, most int) error {
+func (l *load) ask(ctx context.Context, store executor, most int, answered chan struct{}) error {
 	n := -1
 	defer func() { // also if the store panics
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.asking = false
+		l.answered = nil
+		close(answered)
 		if n >= 0 {
 			l.asked, l.runs = time.Now(), n+l.begun
+		} else {
+			l.asked = time.Time{}
 		}
 	}()
 	counted, err := store.count(ctx, runs.Query{Status: executedOrDue, Limit: most})
