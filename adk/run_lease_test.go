@@ -797,3 +797,35 @@ func TestResume_ADecisionCountsForOneCall(t *testing.T) {
 	texts, _ := drainAll(t, it)
 	require.Equal(t, []string{"a: paid", "a: done"}, texts)
 }
+
+// What is saved and cannot be read is not taken for a run that does not exist: a program begins such a one anew.
+func TestRun_WhatCannotBeReadIsNotMissing(t *testing.T) {
+	away := errors.New("the store is away")
+	for what, c := range map[string]struct {
+		store CheckPointStore
+		err   error
+	}{
+		"checkpoint": {&unreadable{MemoryStore: checkpoint.NewMemoryStore(), get: away}, away},
+		"journal":    {&unreadable{MemoryStore: checkpoint.NewMemoryStore(), records: runs.ErrDamaged}, runs.ErrDamaged},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", recall(chatAnswer("done"))), CheckPointStore: c.store, Durability: EveryStep})
+			_, err := r.Resume(t.Context(), "1")
+			require.ErrorIs(t, err, c.err)
+			require.NotErrorIs(t, err, runs.ErrNotFound)
+			_, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{"q": "yes"}})
+			require.ErrorIs(t, err, c.err)
+			require.NotErrorIs(t, err, runs.ErrNotFound)
+		})
+	}
+}
+
+// unreadable has values that were saved without a lease, and that cannot be read.
+type unreadable struct {
+	*checkpoint.MemoryStore
+	get, records error
+}
+
+func (s *unreadable) Get(context.Context, string) ([]byte, bool, error) { return nil, false, s.get }
+
+func (s *unreadable) ReadRecords(context.Context, string) ([][]byte, error) { return nil, s.records }

@@ -156,8 +156,11 @@ func (run *runnerRun[M]) takeSaved(ctx context.Context, id string) error {
 		return run.takeEnd(ctx, store, id)
 	case !exists:
 		saved, err := run.hasUnleased(ctx, id)
-		if err != nil || !saved {
-			return errors.Join(err, &runs.NotFoundError{ID: id})
+		if err != nil { // there may be something, which cannot be read
+			return err
+		}
+		if !saved {
+			return &runs.NotFoundError{ID: id}
 		}
 		request.Create = &runs.Spec{Agent: run.runner.agent.Name(ctx), Build: core.BuildID()}
 	}

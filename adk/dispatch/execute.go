@@ -190,8 +190,11 @@ func (d *TypedDispatcher[M]) leave(ctx context.Context, lease runs.Lease, s runs
 		return o, err
 	}
 	info, exists, err := d.store.Inspect(ctx, id)
-	if err != nil || !exists {
-		return o, errors.Join(err, fmt.Errorf("run %q: %w", id, runs.ErrNotFound))
+	if err != nil {
+		return o, err
+	}
+	if !exists {
+		return o, fmt.Errorf("run %q: %w", id, runs.ErrNotFound)
 	}
 	return d.outcomeOf(ctx, info)
 }

@@ -219,3 +219,36 @@ func TestStretch_IsMeasured(t *testing.T) {
 		require.Empty(t, after.Tools)
 	})
 }
+
+// A run whose state cannot be read behind its lease is not taken for one that does not exist.
+func TestExecute_WhatCannotBeReadIsNotMissing(t *testing.T) {
+	store := &awayWhenTaken{MemoryStore: checkpoint.NewMemoryStore()}
+	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.RunnerOf(agentOf(t, "a"))}})
+	job := jobOf("1", "a")
+	job.NotBefore = time.Now().Add(time.Hour)
+	_, err := d.Submit(t.Context(), job)
+	require.NoError(t, err)
+	_, err = d.Execute(t.Context(), "1")
+	require.ErrorIs(t, err, errAway)
+	require.NotErrorIs(t, err, runs.ErrNotFound)
+}
+
+var errAway = errors.New("the store is away")
+
+// awayWhenTaken is a store that cannot be asked about a run once that was taken.
+type awayWhenTaken struct {
+	*checkpoint.MemoryStore
+	taken bool
+}
+
+func (s *awayWhenTaken) Acquire(ctx context.Context, id string, r runs.LeaseRequest) (runs.Lease, error) {
+	s.taken = true
+	return s.MemoryStore.Acquire(ctx, id, r)
+}
+
+func (s *awayWhenTaken) Inspect(ctx context.Context, id string) (runs.Info, bool, error) {
+	if s.taken {
+		return runs.Info{}, false, errAway
+	}
+	return s.MemoryStore.Inspect(ctx, id)
+}
