@@ -4,18 +4,20 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 )
 
 var runNames = newAnalyzer("runnames",
 	"comparisons of RunInfo.Name with ReAct: on Weft the graph of an agent has the agent's name"+"\n\n"+
 		"It does not find names in maps, and those that are computed; names of chains and lambdas, such as Init, which programs use themselves.", "callbacks-of-agents",
 	func(c *check) {
-		found := func(name, text ast.Expr) {
+		equal := func(v, name string) bool { return v == name }
+		found := func(name, text ast.Expr, same func(v, name string) bool) {
 			sel, ok := ast.Unparen(name).(*ast.SelectorExpr)
 			if !ok || sel.Sel.Name != "Name" || !isType(c.TypesInfo.TypeOf(sel.X), "RunInfo") {
 				return
 			}
-			if v, ok := c.text(text); ok && v == "ReAct" {
+			if v, ok := c.text(text); ok && same(v, "ReAct") {
 				c.report(text, "nothing inside an agent is called ReAct on Weft: its graph has the name of the agent")
 			}
 		}
@@ -23,18 +25,22 @@ var runNames = newAnalyzer("runnames",
 			switch x := n.(type) {
 			case *ast.BinaryExpr:
 				if x.Op == token.EQL || x.Op == token.NEQ {
-					found(x.X, x.Y)
-					found(x.Y, x.X)
+					found(x.X, x.Y, equal)
+					found(x.Y, x.X, equal)
 				}
 			case *ast.CallExpr:
-				if c.isFunc(x, "strings", "HasPrefix", "HasSuffix", "Contains", "EqualFold") {
-					found(x.Args[0], x.Args[1])
+				switch {
+				case c.isFunc(x, "strings", "HasPrefix", "HasSuffix", "Contains"):
+					found(x.Args[0], x.Args[1], equal)
+				case c.isFunc(x, "strings", "EqualFold"):
+					found(x.Args[0], x.Args[1], strings.EqualFold)
+					found(x.Args[1], x.Args[0], strings.EqualFold)
 				}
 			case *ast.SwitchStmt:
 				for _, clause := range x.Body.List {
 					for _, value := range clause.(*ast.CaseClause).List {
 						if x.Tag != nil {
-							found(x.Tag, value)
+							found(x.Tag, value, equal)
 						}
 					}
 				}

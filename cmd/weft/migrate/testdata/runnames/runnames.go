@@ -34,3 +34,8 @@ func isAgent(info *callbacks.RunInfo) bool {
 	return strings.EqualFold(info.Name, "ReAct") || // want `nothing inside an agent is called ReAct`
 		strings.HasPrefix(info.Name, "ReAct") // want `nothing inside an agent is called ReAct`
 }
+
+func inAnyCase(info *callbacks.RunInfo) bool {
+	return strings.EqualFold(info.Name, "react") || // want `nothing inside an agent is called ReAct`
+		strings.EqualFold("REACT", info.Name) // want `nothing inside an agent is called ReAct`
+}
