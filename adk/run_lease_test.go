@@ -798,7 +798,7 @@ func TestResume_ADecisionCountsForOneCall(t *testing.T) {
 	require.Equal(t, []string{"a: paid", "a: done"}, texts)
 }
 
-// What is saved and cannot be read is not taken for a run that does not exist: a program begins such a one anew.
+// What is saved and cannot be read is not taken for a run that does not exist: a program begins such a one again.
 func TestRun_WhatCannotBeReadIsNotMissing(t *testing.T) {
 	away := errors.New("the store is away")
 	for what, c := range map[string]struct {

@@ -36,7 +36,7 @@ func (s *starts) allow(owner string, most int) (after time.Duration, ok bool) {
 type load struct {
 	mu    sync.Mutex // guards the fields below; it is not held while the store is asked
 	asked time.Time
-	// answered is closed when the store has been asked, nil while nobody asks.
+	// answered is closed when the store has been asked, nil while no request asks.
 	answered chan struct{}
 	runs     int
 	// begun counts the runs that were started here since the store was asked: its answer may lack them, and they may have
@@ -86,8 +86,8 @@ func (l *load) take(most int) (room, known bool) {
 	return true, true
 }
 
-// begin reports whether the caller has to ask the store: nobody does, and what is known is old or in doubt. If somebody
-// asks, it returns what is closed when there is an answer.
+// begin reports whether the caller has to ask the store: no other request does, and what is known is old or in doubt. While
+// a request asks, it returns the channel that is closed when there is an answer.
 func (l *load) begin(doubt bool) (answered chan struct{}, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -74,7 +74,7 @@ func TestLoad_AsksAgainBehindAFailure(t *testing.T) {
 	require.ErrorIs(t, err, away)
 }
 
-// A run that has ended makes room at once, although nobody says that it has.
+// A run that has ended makes room at once, although the server is not told.
 func TestLoad_RefusesNoneBecauseOfRunsThatHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 3
