@@ -26,6 +26,7 @@ func (s *Store) Plans(ctx context.Context) (plans map[string]string, err error) 
 		explain("take"+name, query, args)
 	}
 	explain("sweep", `SELECT no FROM {runs} {by_runs_expires} WHERE `+isExpired+` ORDER BY expires_at LIMIT 100`, []any{s.tenant})
+	explain("anything to sweep", anyExpired, []any{s.tenant})
 	explain("requests to stop", `SELECT no, stops FROM {runs} {by_runs_stopping} WHERE held = 1 AND stops > 0`, nil)
 	explain("first of a key", firstOfKey, []any{s.tenant, encode("k"), 1 << 40})
 	for name, q := range map[string]runs.Query{"all": {}, "key": {Key: "k"}, "parent": {Parent: "p"}, "agent": {Agent: "a"},
