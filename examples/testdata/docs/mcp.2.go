@@ -13,12 +13,13 @@ import (
 	"github.com/weftgo/weft/examples/internal/drive"
 	"github.com/weftgo/weft/ext/mcp/mcpserve"
 	"github.com/weftgo/weft/ext/mcp/mcptool"
+	"github.com/weftgo/weft/runs"
 )
 
 type sure struct{}
 
-func (sure) Asks() adk.Question {
-	return adk.Question{Kind: "question", Summary: "Are you sure?",
+func (sure) Asks() runs.Question {
+	return runs.Question{Kind: "question", Text: "Are you sure?",
 		Schema: json.RawMessage(`{"type":"object","properties":{"sure":{"type":"boolean"}},"required":["sure"]}`)}
 }
 
